@@ -1,0 +1,85 @@
+"""What a file says about one layer, before any shape is known, and how each key of it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dse.fields import Fields
+
+__all__ = ["MAX_DIMENSION", "LayerSpec", "Padding", "read_attributes"]
+
+MAX_DIMENSION = 2**24
+"""Largest channel count, height, width, kernel, stride, padding, dilation or group count."""
+
+Padding = tuple[int, int, int, int] | Literal["same"]
+"""(top, left, bottom, right) in pixels, or "same"."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSpec:
+    """One layer as written: its operation, the names of the layers it reads and its attributes.
+
+    ``out_channels`` is 0 for an operation that has none. ``kernel``, ``stride`` and ``dilation`` are (rows, columns);
+    a ``stride`` of None is the operation's own default: the kernel for pooling, 1 otherwise. ``padding`` "same" gives
+    ceil(size / stride) outputs, with the odd pixel at the bottom and the right.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    out_channels: int = 0
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] | None = None
+    padding: Padding = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+    bias: bool = False
+
+
+def _positive(fields: Fields, key: str) -> int:
+    return fields.integer(key, minimum=1, maximum=MAX_DIMENSION)
+
+
+def _positive_pair(fields: Fields, key: str) -> tuple[int, int]:
+    rows, columns = fields.integers(key, 2, minimum=1, maximum=MAX_DIMENSION)
+    return rows, columns
+
+
+def _padding(fields: Fields, key: str) -> Padding:
+    """A number (all four sides), [rows, columns], [top, left, bottom, right] or "same"."""
+    value = fields.raw(key)
+    if value == "same":
+        return "same"
+    if isinstance(value, str) or (isinstance(value, list) and len(value) not in (2, 4)):
+        allowed = '"same", a whole number, [rows, columns] or [top, left, bottom, right]'
+        raise fields.error(key, "is no padding", value, allowed)
+    count = len(value) if isinstance(value, list) else 1
+    sides = fields.integers(key, count, maximum=MAX_DIMENSION)
+    top, left, bottom, right = sides * (4 // count)
+    return top, left, bottom, right
+
+
+_READERS: Mapping[str, Callable[[Fields, str], Any]] = {
+    "out_channels": _positive,
+    "kernel": _positive_pair,
+    "stride": _positive_pair,
+    "padding": _padding,
+    "dilation": _positive_pair,
+    "groups": _positive,
+    "bias": Fields.boolean,
+}
+_REQUIRED_KEYS = ("out_channels", "kernel")
+
+
+def read_attributes(fields: Fields, keys: Iterable[str]) -> dict[str, Any]:
+    """The values of those ``keys`` that are written, as keyword arguments of ``LayerSpec``.
+
+    Raises InputError for a value out of form or range, and where ``out_channels`` or ``kernel`` is among ``keys``
+    but missing.
+    """
+    absent = [key for key in keys if key not in fields and key not in _REQUIRED_KEYS]
+    for key in absent:
+        fields.raw(key, None)  # known to the table, so that a misspelt key is told about it
+    return {key: _READERS[key](fields, key) for key in keys if key not in absent}
