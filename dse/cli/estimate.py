@@ -1,0 +1,2 @@
+def estimate() -> int:
+    return 0

@@ -1,0 +1,129 @@
+"""A network as the models see it: a directed acyclic graph of layers with every shape known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MAC_OPERATIONS", "Layer", "Network", "Shape"]
+
+Shape = tuple[int, int, int]
+"""(channels, height, width) of one sample."""
+
+MAC_OPERATIONS = ("conv", "fc")
+"""Operations that run on the multiplier array; every other operation is auxiliary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One operation with its shapes for one sample (batch size 1).
+
+    ``padding`` is (top, left, bottom, right) in pixels; ``kernel``, ``stride`` and ``dilation`` are (rows, columns).
+    ``inputs`` names the producing layers, ``"input"`` being the network's input. ``parameters`` counts trainable
+    scalars. ``needs_input_grad`` is False where no layer before this one has parameters, so that nobody reads the
+    gradient of its input.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    in_shape: Shape
+    out_shape: Shape
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+    bias: bool = False
+    parameters: int = 0
+    needs_input_grad: bool = True
+
+    @property
+    def in_elements(self) -> int:
+        """Elements read per sample, over all inputs (an add of two maps reads both)."""
+        c, h, w = self.in_shape
+        return c * h * w * (len(self.inputs) if self.op == "add" else 1)
+
+    @property
+    def out_elements(self) -> int:
+        """Elements written per sample."""
+        c, h, w = self.out_shape
+        return c * h * w
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the forward pass of one sample (0 for an auxiliary operation)."""
+        if self.op not in MAC_OPERATIONS:
+            return 0
+        return self.out_elements * (self.in_shape[0] // self.groups) * self.kernel[0] * self.kernel[1]
+
+    @property
+    def training_macs(self) -> int:
+        """MACs of forward, weight gradient and, where needed, input gradient of one sample."""
+        return self.macs * (3 if self.needs_input_grad else 2)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers in topological order. Build one with ``dse.load_network``; the constructor checks nothing."""
+
+    name: str
+    source: str
+    input_shape: Shape
+    layers: tuple[Layer, ...]
+    path: str = ""
+    digest: str = field(default="", compare=False)
+    """SHA-256 of the file it was read from."""
+
+    @property
+    def macs(self) -> int:
+        """Forward MACs per sample."""
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def training_flop(self) -> int:
+        """Operations of one training step per sample, 1 MAC = 2 operations, multiplier-array layers only."""
+        return 2 * sum(layer.training_macs for layer in self.layers)
+
+    @property
+    def parameters(self) -> int:
+        """Trainable scalars."""
+        return sum(layer.parameters for layer in self.layers)
+
+    @cached_property
+    def table(self) -> dict[str, NDArray[np.int64]]:
+        """Columns of length L (int64): the loop bounds and sizes of every layer, in layer order.
+
+        ``m``/``n`` output/input channels, ``r``/``c`` output rows/columns, ``h``/``w`` input rows/columns,
+        ``kr``/``kc`` kernel, ``sr``/``sc`` stride, ``dr``/``dc`` dilation, ``groups``, ``macs`` (forward, one sample),
+        ``parameters``, ``in_elements``, ``out_elements``, ``is_mac`` and ``needs_input_grad`` (0 or 1).
+        """
+        return {key: np.array([row[key] for row in map(_row, self.layers)], dtype=np.int64) for key in _COLUMNS}
+
+    def __getitem__(self, name: str) -> Layer:
+        """The layer called ``name``. Raises KeyError."""
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise KeyError(name)
+
+
+_COLUMNS = (
+    "m", "n", "r", "c", "h", "w", "kr", "kc", "sr", "sc", "dr", "dc", "groups", "macs", "parameters",
+    "in_elements", "out_elements", "is_mac", "needs_input_grad",
+)  # fmt: skip
+
+
+def _row(layer: Layer) -> dict[str, Any]:
+    (n, h, w), (m, r, c) = layer.in_shape, layer.out_shape
+    return {
+        "m": m, "n": n, "r": r, "c": c, "h": h, "w": w,
+        "kr": layer.kernel[0], "kc": layer.kernel[1], "sr": layer.stride[0], "sc": layer.stride[1],
+        "dr": layer.dilation[0], "dc": layer.dilation[1], "groups": layer.groups, "macs": layer.macs,
+        "parameters": layer.parameters, "in_elements": layer.in_elements, "out_elements": layer.out_elements,
+        "is_mac": int(layer.op in MAC_OPERATIONS), "needs_input_grad": int(layer.needs_input_grad),
+    }  # fmt: skip

@@ -1,0 +1,41 @@
+"""Model families by name: those in ``dse.models`` and those of installed packages (entry-point group ``dse.families``)."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import metadata
+
+from dse.errors import InputError, did_you_mean
+from dse.model import ParallelismModel
+
+__all__ = ["families", "family_named"]
+
+_GROUP = "dse.families"
+
+
+@cache
+def families() -> dict[str, ParallelismModel]:
+    """Family name -> model. Raises InputError for an entry point that fails or is no ParallelismModel."""
+    from dse.models import FAMILIES
+
+    found = {model.name: model for model in (cls() for cls in FAMILIES)}
+    for entry in metadata.entry_points(group=_GROUP):
+        where = f"entry point {entry.name} of group {_GROUP}"
+        try:
+            model = entry.load()()
+        except Exception as error:
+            raise InputError(where, f"cannot be loaded: {type(error).__name__}: {error}", entry.value) from error
+        if not isinstance(model, ParallelismModel):
+            raise InputError(where, "must be a subclass of dse.ParallelismModel", entry.value)
+        if model.name in found:
+            raise InputError(where, "a family of this name exists already", model.name)
+        found[model.name] = model
+    return found
+
+
+def family_named(name: str) -> ParallelismModel:
+    """The family called ``name``. Raises InputError naming the choices."""
+    known = families()
+    if name not in known:
+        raise InputError("family", "unknown family", name, did_you_mean(name, known))
+    return known[name]

@@ -1,0 +1,190 @@
+"""Sampling the space with Optuna: batches of asks, one vectorised estimate, tells."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.errors import InputError, did_you_mean
+from dse.estimate import Float
+from dse.search.collector import OnProgress
+from dse.search.encoding import Encoding
+from dse.search.problem import Points, Problem
+from dse.search.samplers import SAMPLERS
+from dse.search.table import Columns, columns_of, frame_of
+
+if TYPE_CHECKING:
+    import optuna
+
+__all__ = ["SampledResult", "check_sampling", "optuna_search"]
+
+_POPULATION = 50
+_BATCH = {"nsga2": _POPULATION, "tpe": 16, "random": 256, "qmc": 256}
+_HUGE = 1e30
+"""Stands for an objective or violation that is unknown or infinite; Optuna takes no NaN."""
+
+
+@dataclass(frozen=True)
+class SampledResult:
+    """The distinct points that a sampler visited, in order of their first trial."""
+
+    points: Points
+    """[M]"""
+    values: Float
+    """Objectives [M,K]."""
+    feasible: NDArray[np.bool_]
+    """[M]"""
+    table: pd.DataFrame
+    """See ``table.columns_of``."""
+    trials: int
+    """Trials told to Optuna, repeats included."""
+    seconds: float
+    interrupted: bool
+
+
+def check_sampling(sampler: str, trials: int, seed: int) -> None:
+    """Raises InputError for an unknown sampler, less than one trial, or a seed outside 0 to 2^32 - 1."""
+    if sampler not in SAMPLERS:
+        raise InputError("sampler", "unknown sampler", sampler, did_you_mean(str(sampler), SAMPLERS))
+    for name, value, low, high in (("trials", trials, 1, 10**9), ("seed", seed, 0, 2**32 - 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise InputError(name, "must be a whole number in range", value, f"{low} to {high}")
+
+
+def optuna_search(
+    problem: Problem,
+    *,
+    sampler: str = "tpe",
+    trials: int = 500,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> SampledResult:
+    """Run ``trials`` trials; the papers' points come first, repeats are answered from memory.
+
+    The same seed gives the same points. Stops early once every point of the space was seen. Ctrl-C returns what was
+    found, with ``interrupted``. Raises InputError (see ``check_sampling``).
+    """
+    check_sampling(sampler, trials, seed)
+    started = time.perf_counter()
+    memory = _Memory(problem, Encoding.of(problem))
+    done, interrupted = 0, False
+    try:
+        study = _study(problem, sampler, seed)
+        first = _enqueue(study, memory.encoding, problem) if memory.encoding.free else 0
+        while done < trials and len(memory.values) < problem.space.size:
+            batch = min(_BATCH[sampler], trials - done)
+            _run_batch(study, memory, batch, max(0, first - done))
+            done += batch
+            if on_progress is not None:
+                on_progress(done, trials)
+    except KeyboardInterrupt:
+        interrupted = True
+    return memory.result(done, time.perf_counter() - started, interrupted)
+
+
+@dataclass
+class _Memory:
+    """Every distinct point evaluated so far."""
+
+    problem: Problem
+    encoding: Encoding
+    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+    values: list[list[float]] = field(default_factory=list)
+    violations: list[dict[str, float]] = field(default_factory=list)
+    parts: list[Columns] = field(default_factory=list)
+
+    def look_up(self, steps: NDArray[np.int64]) -> list[int]:
+        """Rows of the points ``steps`` [N,F]; those not seen before are evaluated in one call."""
+        keys = [tuple(row) for row in steps.tolist()]
+        new = list(dict.fromkeys(key for key in keys if key not in self.rows))
+        if new:
+            shape = (len(new), len(self.encoding.free))
+            self._evaluate(self.encoding.points(np.array(new, dtype=np.int64).reshape(shape)))
+            self.rows.update({key: len(self.rows) + number for number, key in enumerate(new)})
+        return [self.rows[key] for key in keys]
+
+    def _evaluate(self, points: Points) -> None:
+        estimate = self.problem.evaluate(points)
+        self.parts.append(columns_of(self.problem, points, estimate))
+        values = np.nan_to_num(self.problem.values(estimate), nan=_HUGE, posinf=_HUGE)
+        self.values.extend(values.tolist())
+        names = list(estimate.violation)
+        excess = np.stack([np.ravel(estimate.violation[name]) for name in names], axis=1)
+        excess = np.nan_to_num(excess, nan=_HUGE, posinf=_HUGE)
+        over = [{} for _ in range(len(excess))] if (excess <= 0).all() else [
+            {name: v for name, v in zip(names, row, strict=True) if v > 0} for row in excess.tolist()
+        ]
+        self.violations.extend(over)
+
+    def result(self, trials: int, seconds: float, interrupted: bool) -> SampledResult:
+        table = frame_of(self.parts)
+        problem = self.problem
+        if table.empty:
+            nothing = {name: np.empty(0, dtype=np.int64) for name in problem.space.names}
+            none = np.empty((0, len(problem.objectives)))
+            return SampledResult(nothing, none, np.empty(0, dtype=bool), table, trials, seconds, interrupted)
+        values = np.stack([table[f"objective_{name}"].to_numpy() for name in problem.objectives], axis=1)
+        points = {name: table[name].to_numpy() for name in problem.space.names}
+        return SampledResult(
+            points, values, table["feasible"].to_numpy(), table, trials, seconds, interrupted
+        )
+
+
+def _study(problem: Problem, sampler: str, seed: int) -> optuna.Study:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category=optuna.exceptions.ExperimentalWarning)
+        chosen: optuna.samplers.BaseSampler
+        if sampler == "nsga2":
+            chosen = optuna.samplers.NSGAIISampler(population_size=_POPULATION, seed=seed)
+        elif sampler == "tpe":
+            chosen = optuna.samplers.TPESampler(seed=seed)
+        elif sampler == "random":
+            chosen = optuna.samplers.RandomSampler(seed=seed)
+        else:
+            chosen = optuna.samplers.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False)
+    return optuna.create_study(sampler=chosen, directions=["minimize"] * len(problem.objectives))
+
+
+def _enqueue(study: optuna.Study, encoding: Encoding, problem: Problem) -> int:
+    """Queue the papers' points; returns how many."""
+    names = [p.name for p in encoding.free]
+    points = heuristic_points(problem)
+    for point in points:
+        study.enqueue_trial(dict(zip(names, encoding.encode(point), strict=True)))
+    return len(points)
+
+
+def heuristic_points(problem: Problem) -> Sequence[Mapping[str, int]]:
+    """The papers' points that lie in the problem's space (parameters may be pinned)."""
+    found = problem.model.heuristics(problem.workload, problem.device)
+    return [point for point in found if bool(problem.space.contains(point))]
+
+
+def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int) -> None:
+    """Ask for ``count`` points, estimate them in one call, tell; the first ``queued`` come from the queue."""
+    import optuna
+
+    names = [p.name for p in memory.encoding.free]
+    shares = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
+    asked = []
+    for number in range(count):
+        trial = study.ask(shares)
+        if number < queued:
+            _ = trial.relative_params  # makes a queued trial a member of NSGA-II's first generation
+        asked.append(trial)
+    suggested = np.array([[trial.params[name] for name in names] for trial in asked]).reshape(count, len(names))
+    rows = memory.look_up(memory.encoding.decode(suggested))
+    for trial, row in zip(asked, rows, strict=True):
+        for name, excess in memory.violations[row].items():
+            trial.set_constraint(name, excess)
+        study.tell(trial, memory.values[row])

@@ -1,0 +1,85 @@
+"""Time and traffic of the operations beside convolution on DMA ports, and the DRAM that a training step occupies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.device import Device
+from dse.estimate import Float
+from dse.models.operators import Pass, Phases, StreamTable, stream_table
+from dse.network import Network
+from dse.workload import Workload
+
+__all__ = ["AuxiliaryCosts", "dram_capacity", "port_costs"]
+
+# A gate (ReLU) rides on the store of the layer before it and on the load of the error: only its mask moves.
+_FUSED_GATE: Phases = {"forward": (Pass((), ("mask",)),), "input_grad": (Pass(("mask",)),)}
+FUSED: Mapping[str, Phases] = {op: _FUSED_GATE for op in ("relu", "relu6", "dropout")}
+"""Overrides where gates are fused into the load and store paths."""
+
+PUBLISHED: Mapping[str, Phases] = {
+    op: {} for op in ("relu", "relu6", "dropout", "flatten", "softmax_cross_entropy", "sum_square_error")
+}
+"""Overrides that leave out what EF-Train counts no time for: fused ReLU, the loss on the host, no re-layout."""
+
+_IN_PLACE = frozenset({"relu", "relu6", "dropout", "flatten", "bias"})
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryCosts:
+    """A columns of streaming work on S points."""
+
+    layer: NDArray[np.int64]
+    phase: NDArray[np.int64]
+    cycles: Float
+    """[S,A] or [A] where all points are alike."""
+    dram_bytes: Float
+    """[A] per iteration."""
+
+
+def port_costs(workload: Workload, device: Device, blocks_of: NDArray[np.int64], auxiliary: str) -> AuxiliaryCosts:
+    """Streaming through DMA ports: two that read and one that writes, ``port_bits`` a cycle each.
+
+    ``blocks_of`` [S,1] is how many channels the DRAM layout keeps together: the stream restarts at each block of each
+    sample. ``auxiliary``: ``all`` operations or those ``published`` to take time.
+    """
+    bits = workload.precision.bits
+    table = stream_table(workload.network, bits, FUSED if auxiliary == "all" else PUBLISHED)
+    width = max(device.dma_port_bits // bits, 1)
+    times = np.where(table.per_sample == 1, workload.batch_size, 1)
+    bursts = table.passes * -(-table.channels // blocks_of)
+    cycles = times * (-(-table.port // width) + device.dma_restart_cycles * bursts)
+    return AuxiliaryCosts(table.layer, table.phase, cycles.astype(np.float64), moved_bytes(workload, table))
+
+
+def moved_bytes(workload: Workload, table: StreamTable) -> Float:
+    """DRAM bytes of every column of ``table`` per iteration, float [A]."""
+    times = np.where(table.per_sample == 1, workload.batch_size, 1)
+    return np.asarray(times * table.moved * workload.precision.bytes)
+
+
+def dram_capacity(workload: Workload) -> float:
+    """Bytes of DRAM that hold a training step at once: every map and its error for the batch, weights and gradients.
+
+    Maps that an operation overwrites in place are counted once; batch normalisation keeps its normalised map too.
+    With this count VGG-16 fits a ZCU102 up to batch 16 and, with batch normalisation, 8, as EF-Train reports.
+    """
+    network = workload.network
+    words = workload.batch_size * _map_words(network) + 2 * network.parameters
+    return float(words * workload.precision.bytes)
+
+
+def _map_words(network: Network) -> int:
+    """Elements of all maps and errors of one sample."""
+    channels, height, width = network.input_shape
+    words = channels * height * width
+    for layer in network.layers:
+        if layer.op in _IN_PLACE:
+            continue
+        copies = 2 if layer.needs_input_grad or layer.parameters else 1
+        words += layer.out_elements * (copies + (layer.op == "batch_norm"))
+    return words

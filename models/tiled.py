@@ -1,0 +1,149 @@
+"""Base of the families that work on tiles: columns of time and traffic, buffers' resources, and what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.device import Device
+from dse.estimate import Float
+from dse.model import Costs, ParallelismModel, Tiling
+from dse.models.auxiliary import dram_capacity, port_costs
+from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
+from dse.models.loop_nest import loop_nests
+from dse.models.memory import bank_bram36, bank_lut, legal_depths, published_bank_bram36
+from dse.models.tile_geometry import BUFFERS, Int, TileGeometry
+from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
+from dse.space import DesignPoint, Parameter
+from dse.workload import PHASES, Workload
+
+__all__ = ["TiledModel"]
+
+_UPDATE = PHASES.index("update")
+_DMA_PORTS = 4
+"""Streams of the accelerator: input, error, weights, output (EF-Train section 3.1)."""
+
+
+class TiledModel(ParallelismModel):
+    """A point is the hardware: lanes, and the depth of the banks of three double buffers. Tilings are solved exactly."""
+
+    tiles: ClassVar[tuple[str, ...]] = ("tr", "m_on", "tn")
+    chunk_points: ClassVar[int] = 256
+    geometry: ClassVar[TileGeometry]
+    settings: ClassVar[Mapping[str, TiledReading]]
+
+    def banks(self, point: DesignPoint) -> tuple[Int, Int, Int]:
+        """Banks of the input, output and weight buffers, each int64 [S]."""
+        raise TypeError(f"family {self.name} must say how many banks its buffers have")
+
+    def layout_block(self, point: DesignPoint) -> Int:
+        """Channels that the DRAM layout keeps together, int64 [S,1]."""
+        raise TypeError(f"family {self.name} must say how its DRAM layout blocks channels")
+
+    def buffers_for(
+        self, workload: Workload, device: Device, point: Mapping[str, int], tiling: Tiling, reading: str = ""
+    ) -> dict[str, int]:
+        """The smallest legal depth of each buffer that holds every tile of ``tiling``; ``point`` names the lanes."""
+        space = self.space(workload, device)
+        corner = {k: v.reshape(1) for k, v in space.corner(low=True).items()}
+        corner |= {k: np.array([v]) for k, v in point.items()}
+        need = [0, 0, 0]
+        for k, fixed in self._fixed(workload, tiling).items():
+            if fixed:
+                words = self._problem(workload, device, corner, self._reading(reading), k).best(fixed).need
+                need = [max(n, int(w[0])) for n, w in zip(need, words, strict=True)]
+        depths = {}
+        for name, words_needed in zip(BUFFERS, need, strict=True):
+            values = space[name].values
+            depths[name] = int(values[min(int(np.searchsorted(values, words_needed)), len(values) - 1)])
+        return depths
+
+    def _problem(
+        self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int
+    ) -> TilingProblem:
+        nests = loop_nests(workload.network)
+        return TilingProblem.of(self.geometry, workload, device, self.settings[reading], point, nests, k)
+
+    def _fixed(self, workload: Workload, tiling: Tiling) -> dict[int, Mapping[str, int]]:
+        """Nest number -> its given tiles."""
+        nests, layers = loop_nests(workload.network), workload.network.layers
+        keys = [(layers[int(i)].name, PHASES[int(p)]) for i, p in zip(nests.layer, nests.phase, strict=True)]
+        return {k: tiling.get(key, {}) for k, key in enumerate(keys)}
+
+    def _costs(
+        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
+    ) -> Costs:
+        nests, count = loop_nests(workload.network), next(iter(point.values())).size
+        fixed = self._fixed(workload, tiling)
+        solved = [self._problem(workload, device, point, reading, k).best(fixed[k]) for k in range(len(nests))]
+        grads = np.flatnonzero(nests.of_phase("weight_grad"))
+        aux = port_costs(workload, device, self.layout_block(point), self.settings[reading].auxiliary)
+        parameters = workload.network.table["parameters"][nests.layer[grads]]
+        exchanged = 2.0 * parameters * workload.precision.bytes
+
+        def columns(nest_part: list[Float], update_part: object, aux_part: object) -> NDArray[np.float64]:
+            parts = [np.stack(nest_part, axis=1)] if nest_part else []
+            parts.append(np.broadcast_to(np.asarray(update_part), (count, len(grads))))
+            parts.append(np.broadcast_to(np.asarray(aux_part), (count, len(aux.layer))))
+            return np.concatenate(parts, axis=1)
+
+        update = np.stack([solved[k].update for k in grads], axis=1) if len(grads) else 0.0
+        return Costs(
+            layer=np.concatenate([nests.layer, nests.layer[grads], aux.layer]),
+            phase=np.concatenate([nests.phase, np.full(len(grads), _UPDATE), aux.phase]),
+            cycles=columns([s.cycles for s in solved], update, aux.cycles),
+            dram_bytes=columns([s.dram_bytes for s in solved], exchanged, aux.dram_bytes),
+            bound=columns([s.bound for s in solved], DMA, DMA).astype(np.int8),
+            tiling={t: columns([s.tiles[t] for s in solved], 0, 0).astype(np.int64) for t in self.tiles},
+            violation=_buffer_violation(point, solved),
+        )
+
+    def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
+        precision = workload.precision
+        lanes = np.asarray(np.prod([point[name] for name in self.lanes_of], axis=0))
+        widths = (precision.bits, precision.accumulator_bits, precision.accumulator_bits)
+        lut, ff = lane_logic(precision, lanes)
+        dsp, bram = lane_dsp(device, precision, lanes), np.zeros(lanes.shape)
+        for name, banks, bits in zip(BUFFERS, self.banks(point), widths, strict=True):
+            if reading == "published":
+                bram = bram + 2 * banks * published_bank_bram36(point[name])
+            else:
+                bram = bram + 2 * banks * bank_bram36(device, point[name], bits)
+                lut = lut + 2 * banks * bank_lut(point[name], bits)
+        if reading != "published":
+            width = np.asarray(max(device.dma_port_bits // precision.bits, 1))
+            dsp = dsp + streaming_dsp(device, precision, width)
+        return {"lut": lut, "ff": ff, "dsp": dsp, "bram36": bram, "uram288": np.zeros(lanes.shape)}
+
+    def _dram_capacity(self, workload: Workload) -> float:
+        return dram_capacity(workload)
+
+    def _has_roofline(self, reading: str) -> bool:
+        return self.settings[reading].memory_time
+
+    def _buffer_parameters(self, workload: Workload, device: Device, need: tuple[int, int, int]) -> list[Parameter]:
+        """The three depths, from LUT RAM up to what a whole map or all weights need, or the board holds."""
+        precision = workload.precision
+        widths = (precision.bits, precision.accumulator_bits, precision.accumulator_bits)
+        meanings = ("input", "output", "weight")
+        return [
+            Parameter(
+                name,
+                legal_depths(device, bits, words, device.bram36 / 2),
+                f"depth of a bank of each half of the {meaning} buffer",
+                "words",
+                slack=True,
+            )
+            for name, bits, words, meaning in zip(BUFFERS, widths, need, meanings, strict=True)
+        ]
+
+
+def _buffer_violation(point: DesignPoint, solved: list[Solved]) -> dict[str, Float]:
+    violation = {}
+    for number, name in enumerate(BUFFERS):
+        needs = [s.need[number] for s in solved] or [np.zeros_like(point[name])]
+        violation[name] = np.max(needs, axis=0) / point[name] - 1.0
+    return violation

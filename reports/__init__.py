@@ -1,0 +1,31 @@
+"""Reports: a sweep's result as one offline HTML page that a hardware architect can read, print and send on.
+
+Each module has a function from results to data (dataclasses and data frames, which tests assert on) and another from
+data to a plotly figure. To add a report, write such a module and call it from ``page.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from dse.device import Device
+from dse.reports.page import render
+from dse.results import ResultSet
+
+__all__ = ["render", "write_report"]
+
+
+def write_report(result: ResultSet, path: Path, boards: Mapping[str, Device] | None = None) -> None:
+    """Write the page (about 5 MB, most of it plotly.js) to ``path``, whole or not at all. ``boards`` as for ``render``.
+
+    Raises OSError where the file cannot be written.
+    """
+    text = render(result, boards)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

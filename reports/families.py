@@ -1,0 +1,87 @@
+"""Families against each other and against their papers: throughput and energy a sample, all in the same model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from dse.reports.panels import Panel
+from dse.reports.text import escape, number, parameters, significant
+from dse.reports.theme import MUTED, Style, base_figure
+from dse.reports.winners import best_paper
+from dse.results import Candidate, Cell
+
+__all__ = ["MEASURES", "family_data", "family_figure"]
+
+MEASURES = {
+    "samples_per_s": "throughput (samples/s)",
+    "energy_per_sample_j": "energy per sample (J)",
+}
+"""Column of ``family_data`` -> axis title."""
+
+
+def family_data(panel: Panel) -> pd.DataFrame:
+    """One row per family and design: family, design (``best`` or ``paper``), origin, feasible, point, MEASURES (NaN unknown)."""
+    rows = []
+    for cell in panel.cells:
+        if cell.best is not None:
+            rows.append(_row(cell, "best", cell.best))
+        paper = best_paper(cell)
+        if paper is not None:
+            rows.append(_row(cell, "paper", paper))
+    columns = ["family", "design", "origin", "feasible", "point", *MEASURES]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _row(cell: Cell, design: str, candidate: Candidate) -> dict[str, object]:
+    estimate = candidate.estimate
+    return {
+        "family": cell.family,
+        "design": design,
+        "origin": candidate.origin,
+        "feasible": candidate.feasible,
+        "point": parameters(candidate.point),
+        "samples_per_s": number(estimate["samples_per_s"]),
+        "energy_per_sample_j": number(estimate.get("energy_j")) / cell.batch_size,
+    }
+
+
+def family_figure(data: pd.DataFrame, measure: str, styles: Mapping[str, Style]) -> go.Figure:
+    """Grouped bars: the best design filled, the paper's hatched, grey where it does not fit the board."""
+    figure = base_figure(340)
+    figure.update_layout(
+        barmode="group",
+        bargap=0.35,
+        bargroupgap=0.08,
+        xaxis={"type": "category", "title": {"text": "family"}, "showgrid": False},
+        yaxis={"title": {"text": MEASURES[measure]}, "rangemode": "tozero", "tickformat": "~s"},
+    )
+    for design, title in (("best", "best found"), ("paper", "paper's design (grey: does not fit)")):
+        part = data[(data["design"] == design) & data[measure].notna()]
+        if part.empty:
+            continue
+        fills = [styles[f].colour if fits else MUTED for f, fits in part[["family", "feasible"]].to_numpy()]
+        figure.add_trace(
+            go.Bar(
+                x=[escape(f) for f in part["family"]],
+                y=part[measure].to_list(),
+                name=title,
+                marker={
+                    "color": fills,
+                    "line": {"color": fills, "width": 1.5},
+                    "pattern": {"shape": "" if design == "best" else "/", "fillmode": "replace", "size": 7},
+                },
+                text=[significant(v, 3) for v in part[measure]],
+                textposition="outside",
+                cliponaxis=False,
+                customdata=[
+                    f"<b>{escape(r.family)}</b>, {escape(r.origin)}{'' if r.feasible else ' (does not fit)'}"
+                    f"<br>{escape(r.point)}<br>{significant(getattr(r, measure))}"
+                    for r in part.itertuples()
+                ],
+                hovertemplate=f"%{{customdata}} {escape(MEASURES[measure].split('(')[1].rstrip(')'))}<extra></extra>",
+            )
+        )
+    return figure

@@ -1,0 +1,34 @@
+"""Models are compiled once per test run, into a temporary folder, and shared by the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rtl_model import RtlModel, build_runtime
+
+ModelFactory = Callable[..., RtlModel]
+
+
+@pytest.fixture(scope="session")
+def rtl_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rtl")
+
+
+@pytest.fixture(scope="session")
+def rtl_runtime(rtl_cache: Path) -> Path:
+    return build_runtime(rtl_cache)
+
+
+@pytest.fixture(scope="session")
+def build_model(rtl_cache: Path, rtl_runtime: Path) -> ModelFactory:
+    models: dict[tuple[str, tuple[tuple[str, int], ...]], RtlModel] = {}
+
+    def build(top: str, **parameters: int) -> RtlModel:
+        key = (top, tuple(parameters.items()))
+        if key not in models:
+            models[key] = RtlModel(top, parameters, rtl_cache, rtl_runtime)
+        return models[key]
+
+    return build
