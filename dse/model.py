@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -21,8 +21,6 @@ __all__ = ["Costs", "ParallelismModel", "Tiling"]
 
 Tiling = Mapping[tuple[str, str], Mapping[str, int]]
 """(layer name, phase) -> tile name -> size: tiles that are given instead of being solved for."""
-
-_CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,8 @@ class Costs:
     """Index into BOUNDS [S,K]: what sets ``cycles``."""
     tiling: Mapping[str, NDArray[np.int64]]
     """Tile name -> [S,K], 0 where the column has no such tile."""
+    violation: Mapping[str, Float] = field(default_factory=dict)
+    """Constraints of the family's own: name -> needed / available - 1 [S]."""
 
 
 class ParallelismModel(ABC):
@@ -59,6 +59,8 @@ class ParallelismModel(ABC):
     """The parameters whose product is the number of multiplier-accumulator lanes."""
     tiles: ClassVar[tuple[str, ...]] = ()
     """Names of the tiles that a Tiling may fix."""
+    chunk_points: ClassVar[int] = 4096
+    """Points evaluated at a time, so that intermediate arrays stay in cache."""
 
     def space(self, workload: Workload, device: Device) -> SearchSpace:
         """The hardware parameters worth trying for this workload on this board. Raises InputError (precision)."""
@@ -97,7 +99,7 @@ class ParallelismModel(ABC):
         shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
         flat = {k: np.broadcast_to(a, shape).reshape(-1) for k, a in arrays.items()}
         count = flat[next(iter(flat))].size
-        step = max(count, 1) if detail else _CHUNK
+        step = max(count, 1) if detail else self.chunk_points
         parts = [
             self._evaluate(workload, device, {k: v[i : i + step] for k, v in flat.items()}, setting, detail, tiling or {})
             for i in range(0, max(count, 1), step)
@@ -114,7 +116,7 @@ class ParallelismModel(ABC):
         resources = self._resources(workload, device, point, reading)
         dram = np.broadcast_to(self._dram_capacity(workload), total.shape)
         power = PowerModel.of(device).watts(resources["dsp"], resources["bram36"], device.clock_hz)
-        violation = _violations(device, resources, dram)
+        violation = {**_violations(device, resources, dram), **costs.violation}
         feasible = np.logical_and.reduce([v <= 0 for v in violation.values()])
         return Estimate(
             iteration_cycles=total,

@@ -44,15 +44,18 @@ class AuxiliaryCosts:
 def port_costs(workload: Workload, device: Device, blocks_of: NDArray[np.int64], auxiliary: str) -> AuxiliaryCosts:
     """Streaming through DMA ports: two that read and one that writes, ``port_bits`` a cycle each.
 
-    ``blocks_of`` [S,1] is how many channels the DRAM layout keeps together: the stream restarts at each block of each
-    sample. ``auxiliary``: ``all`` operations or those ``published`` to take time.
+    With ``auxiliary`` = ``all`` every operation takes time, and a pass over a sample's map is one burst (a pass over
+    the batch, where maps are single pixels). With ``published`` those that EF-Train counts take time, and the stream
+    restarts at each block of ``blocks_of`` [S,1] channels, as its tiles do.
     """
-    bits = workload.precision.bits
-    table = stream_table(workload.network, bits, FUSED if auxiliary == "all" else PUBLISHED)
+    bits, batch = workload.precision.bits, workload.batch_size
+    published = auxiliary == "published"
+    table = stream_table(workload.network, bits, PUBLISHED if published else FUSED)
     width = max(device.dma_port_bits // bits, 1)
-    times = np.where(table.per_sample == 1, workload.batch_size, 1)
-    bursts = table.passes * -(-table.channels // blocks_of)
-    cycles = times * (-(-table.port // width) + device.dma_restart_cycles * bursts)
+    times = np.where(table.per_sample == 1, batch, 1)
+    blocks = -(-table.channels // blocks_of) if published else np.ones_like(blocks_of)
+    restarts = np.where((table.pixels == 1) & (not published), 1, times)
+    cycles = times * -(-table.port // width) + device.dma_restart_cycles * restarts * table.passes * blocks
     return AuxiliaryCosts(table.layer, table.phase, cycles.astype(np.float64), moved_bytes(workload, table))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -13,12 +15,12 @@ from dse.estimate import BOUNDS, Float
 from dse.model import Costs, ParallelismModel, Tiling
 from dse.models.auxiliary import dram_capacity, moved_bytes
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
-from dse.models.loop_nest import LoopNests, loop_nests
+from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36
 from dse.models.operators import Pass, Phases, stream_table
-from dse.network import MAC_OPERATIONS
+from dse.network import MAC_OPERATIONS, Network
 from dse.space import DesignPoint, Parameter, SearchSpace
-from dse.workload import PHASES, Workload
+from dse.workload import PHASES, Precision, Workload
 
 __all__ = ["Batch"]
 
@@ -56,10 +58,10 @@ class Batch(ParallelismModel):
     }
 
     def _space(self, workload: Workload, device: Device) -> SearchSpace:
-        nests = loop_nests(workload.network)
         cost = device.dsp_cost[workload.precision.name]
         lanes = max(int(device.dsp / cost.multiplier_dsp), 1)
-        widest = int(np.max(_reduction(nests)))
+        gemms = _gemms(workload.network)
+        widest = int(np.max(np.stack([gemms.columns, gemms.filters, gemms.pixels])))
         t_b = np.arange(1, min(workload.batch_size, lanes) + 1)
         t_i = np.arange(1, max(min(widest, lanes, 1024), 1) + 1)
         return SearchSpace(
@@ -80,30 +82,30 @@ class Batch(ParallelismModel):
     def _costs(
         self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
     ) -> Costs:
-        t_b, t_i = point["t_b"][:, None], point["t_i"][:, None]
-        nests = loop_nests(workload.network)
-        cycles, gemm_bytes = _gemm(workload, nests, t_b, t_i)
-        table = stream_table(
-            workload.network, workload.precision.bits, _PUBLISHED if reading == "published" else _AUXILIARY
-        )
+        gemms = _gemms(workload.network)
+        cycles, gemm_bytes = _gemm_costs(workload, point["t_b"], point["t_i"])
+        overrides = _PUBLISHED if reading == "published" else _AUXILIARY
+        table = stream_table(workload.network, workload.precision.bits, overrides)
+        t_b = point["t_b"][:, None]
         rounds = -(-workload.batch_size // t_b)
         streaming = np.where(table.per_sample == 1, rounds * table.longest, -(-table.longest // t_b))
         aux_bytes = np.broadcast_to(moved_bytes(workload, table), streaming.shape)
+        compute = np.int8(BOUNDS.index("compute"))
         return Costs(
-            layer=np.concatenate([nests.layer, table.layer]),
-            phase=np.concatenate([nests.phase, table.phase]),
-            cycles=np.concatenate([cycles, streaming.astype(np.float64)], axis=1),
+            layer=np.concatenate([gemms.layer, table.layer]),
+            phase=np.concatenate([gemms.phase, table.phase]),
+            cycles=np.concatenate([cycles, streaming], axis=1),
             dram_bytes=np.concatenate([gemm_bytes, aux_bytes], axis=1),
-            bound=np.full((len(t_b), len(nests) + len(table)), BOUNDS.index("compute"), dtype=np.int8),
+            bound=np.broadcast_to(compute, (len(t_b), len(gemms.layer) + len(table))),
             tiling={},
         )
 
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision, t_b, t_i = workload.precision, point["t_b"], point["t_i"]
         lut, ff = lane_logic(precision, t_b * t_i)
-        accumulators = _accumulators(device, workload, t_b, t_i)
+        accumulators = _accumulators(device, precision, t_b, t_i)
         if reading == "published":
-            dsp = _published_dsp(device, workload, t_b, t_i)
+            dsp = _published_dsp(device, precision, t_b, t_i)
             bits = precision.bits
             words = 4 * t_b * t_i**2 * 2 * bits + 4 * t_i**2 * bits
             bram = (np.ceil(words / _PUBLISHED_BRAM_BITS) + _PUBLISHED_FIX["bram18"]) / 2
@@ -126,30 +128,74 @@ class Batch(ParallelismModel):
         return reading != "published"
 
 
-def _reduction(nests: LoopNests) -> Int:
-    """Length of the reduction of every GEMM: C*K^2 forward, F*K^2 input_grad, H*W weight_grad [K]."""
-    weight_grad = nests.of_phase("weight_grad")
-    return np.where(weight_grad, nests.r * nests.c, nests.n * nests.taps)
+@dataclass(frozen=True)
+class _Gemms:
+    """Bounds of the K matrix products of a training step, int64 [K]: C*K^2, F and H*W of each layer and phase."""
+
+    layer: Int
+    phase: Int
+    columns: Int
+    filters: Int
+    pixels: Int
+    is_fc: NDArray[np.bool_]
+    groups: Int
 
 
-def _gemm(workload: Workload, nests: LoopNests, t_b: Int, t_i: Int) -> tuple[Float, Float]:
-    """Cycles and DRAM bytes of every GEMM, float [S,K].
-
-    Padded tiles, a tile of t_i^3 products per sample in t_i^2 cycles (DarkFPGA section IV.C). Each cycle reads one value
-    per sample and one weight shared by all; a fully connected layer reads t_i weights (section IV.A); the weight
-    gradient reads activation and error, both per sample.
-    """
-    rounds = -(-workload.batch_size // t_b)
-    conv_reduction = np.where(nests.of_phase("input_grad"), nests.m, nests.n) * nests.taps
-    produced = np.where(nests.of_phase("input_grad"), nests.n, nests.m)
-    tiles = -(-conv_reduction // t_i) * -(-produced // t_i)
-    pixels = nests.r * nests.c
+@lru_cache(maxsize=64)
+def _gemms(network: Network) -> _Gemms:
+    nests, table = loop_nests(network), network.table
+    row = nests.layer
     is_fc = nests.is_fc == 1
-    image = np.where(is_fc, 1, -(-pixels // t_i) * t_i)
-    cycles = rounds * tiles * t_i * np.where(is_fc, t_i // 1, t_i) * image / np.where(is_fc, t_i, t_i)
-    weight_grad = nests.of_phase("weight_grad")
-    per_cycle = np.where(weight_grad, 2 * t_b, t_b + np.where(is_fc, t_i, 1))
-    reduction = np.where(weight_grad, np.where(is_fc, 1, pixels), conv_reduction)
-    padded = np.where(weight_grad & is_fc, 1, -(-reduction // t_i) * t_i)
-    outputs = np.where(weight_grad, cycles * t_i / padded, cycles * t_b * t_i / padded)
-    return cycles.astype(np.float64), (cycles * per_cycle + outputs) * nests.groups * workload.precision.bytes
+    channels = np.where(nests.of_phase("input_grad"), nests.m, nests.n)
+    filters = np.where(nests.of_phase("input_grad"), nests.n, nests.m)
+    pixels = (table["r"] * table["c"])[row]
+    return _Gemms(row, nests.phase, channels * nests.taps, filters, pixels, is_fc, nests.groups)
+
+
+def _gemm_tables(g: _Gemms, t_i: Int) -> tuple[Float, Float, Float]:
+    """For tiles of side ``t_i`` [U,1]: cycles of one round of samples, and bytes = per_sample * t_b + shared, [U,K].
+
+    Padded tiles: a tile of t_i^3 products per sample takes t_i^2 cycles (DarkFPGA section IV.C). Each cycle reads one
+    value per sample and one weight that all share, a fully connected layer t_i weights; results leave once per
+    reduction (section IV.A). The weight gradient, which the paper leaves out, reads activation and error per sample.
+    """
+
+    def pad(x: Int) -> Int:
+        return -(-x // t_i) * t_i
+
+    columns, filters = pad(g.columns), pad(g.filters)
+    pixels = np.where(g.is_fc, 1, pad(g.pixels))
+    cycles = (columns * filters * pixels // t_i).astype(np.float64)
+    weight_grad = g.phase == PHASES.index("weight_grad")
+    reduction = np.where(g.phase == PHASES.index("input_grad"), filters, columns)
+    per_sample = np.where(weight_grad, 2.0, 1.0 + t_i / reduction)
+    shared = np.where(weight_grad, t_i / pixels, np.where(g.is_fc, t_i, 1.0))
+    return cycles * g.groups, cycles * g.groups * per_sample, cycles * g.groups * shared
+
+
+def _gemm_costs(workload: Workload, t_b: Int, t_i: Int) -> tuple[Float, Float]:
+    """Cycles and DRAM bytes of every matrix product, float [S,K]; ``t_b`` and ``t_i`` are [S]."""
+    sides, index = np.unique(t_i, return_inverse=True)
+    cycles, per_sample, shared = (a[index] for a in _gemm_tables(_gemms(workload.network), sides[:, None]))
+    rounds = -(-workload.batch_size // t_b)[:, None]
+    cycles *= rounds
+    per_sample *= (rounds * t_b[:, None]) * workload.precision.bytes
+    per_sample += (rounds * workload.precision.bytes) * shared
+    return cycles, per_sample
+
+
+def _accumulators(device: Device, precision: Precision, t_b: Int, t_i: Int) -> tuple[Float, Float]:
+    """RAMB36 and URAM288 of the double-buffered t_i x t_i running sums of every sample: UltraRAM where there is some."""
+    words = 2 * t_i**2
+    if device.uram288 > 0:
+        per_row = max(_URAM_BITS // precision.accumulator_bits, 1)
+        return np.zeros(t_b.shape), np.asarray(t_b * np.ceil(words / (per_row * _URAM_WORDS)))
+    return t_b * bank_bram36(device, words, precision.accumulator_bits), np.zeros(t_b.shape)
+
+
+def _published_dsp(device: Device, precision: Precision, t_b: Int, t_i: Int) -> Float:
+    """Section IV.B: multipliers, the adder trees' levels, and accumulators, plus what the paper's design adds."""
+    cost = device.dsp_cost[precision.name]
+    levels = np.ceil(np.log2(np.maximum(t_i, 2)))
+    adders = t_b * levels + t_b
+    return np.asarray(t_b * t_i * cost.multiplier_dsp + adders * cost.adder_dsp + _PUBLISHED_FIX["dsp"])

@@ -97,6 +97,8 @@ class StreamTable:
     passes: NDArray[np.int64]
     channels: NDArray[np.int64]
     """Channels of the larger map: how many blocks a blocked layout cuts it into."""
+    pixels: NDArray[np.int64]
+    """Pixels of a channel of the larger map."""
     per_sample: NDArray[np.int64]
     """1 where the counts are for one sample, 0 where for the whole batch (parameters)."""
 
@@ -143,7 +145,8 @@ def _count(layer: Layer, passes: Sequence[Pass], bits: int) -> tuple[int, ...]:
         moved += sum(reads) + sum(writes)
     per_sample = int(any(name != "parameters" for one in passes for name in (*one.reads, *one.writes)))
     channels = max(layer.in_shape[0], layer.out_shape[0])
-    return longest, port, moved, len(passes), channels, per_sample
+    pixels = max(layer.in_shape[1] * layer.in_shape[2], layer.out_shape[1] * layer.out_shape[2])
+    return longest, port, moved, len(passes), channels, pixels, per_sample
 
 
 def _elements(layer: Layer, stream: str, bits: int) -> int:

@@ -18,7 +18,7 @@ __all__ = ["app"]
 _NO_HELP = {"help": False}
 _DEFAULTS = {
     **_NO_HELP,
-    "list": {**_NO_HELP, **{kind: _NO_HELP for kind in ("networks", "devices", "families", "samplers")}},
+    "list": {**_NO_HELP, **dict.fromkeys(("networks", "devices", "families", "samplers"), _NO_HELP)},
 }
 """Defaults by command: typer loads pydantic, which takes longer than ``dse list``, to convert a flag that has none."""
 

@@ -45,10 +45,17 @@ class VerbGroup(TyperGroup):
 class GuardedGroup(VerbGroup):
     """The root command. Whatever a user can cause ends in one line on stderr and an exit code, never in a traceback."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run the verb that ``args`` (default ``sys.argv``) names and exit with its code."""
         argv = repeat_list_flags(sys.argv[1:] if args is None else list(args))
-        extra.pop("standalone_mode", None)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")

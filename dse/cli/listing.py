@@ -60,7 +60,7 @@ def samplers(as_json: Json = False) -> int:
     """List the samplers that `dse sweep --sampler` takes."""
     from dse.search import SAMPLERS
 
-    return _print("samplers", [{"name": name} for name in SAMPLERS], as_json)
+    return _print("samplers", [{"name": name, "meaning": meaning} for name, meaning in SAMPLERS.items()], as_json)
 
 
 def _print(kind: str, entries: Sequence[dict[str, Any]], as_json: bool) -> int:

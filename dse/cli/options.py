@@ -11,6 +11,10 @@ import typer
 from dse.errors import InputError, did_you_mean
 
 __all__ = [
+    "MAX_BATCH",
+    "MAX_JOBS",
+    "MAX_SEED",
+    "MAX_TRIALS",
     "BatchSize",
     "BatchSizes",
     "DeviceName",
@@ -36,11 +40,16 @@ __all__ = [
     "Trials",
     "checked",
     "parameters",
+    "whole",
 ]
 
 _NETWORK = "A name that `dse list networks` shows, or the path of a TOML file."
 _DEVICE = "A name that `dse list devices` shows, or the path of a TOML file."
-_MAX_BATCH = 2**20
+
+MAX_BATCH = 2**20
+MAX_TRIALS = 10**8
+MAX_SEED = 2**32 - 1
+MAX_JOBS = 1024
 
 NetworkName = Annotated[str, typer.Option("--network", "-n", metavar="NET", help=_NETWORK)]
 NetworkNames = Annotated[list[str], typer.Option("--network", "-n", metavar="NET...", help=_NETWORK)]
@@ -55,14 +64,9 @@ FamilyNames = Annotated[
         "--family", "-m", metavar="FAMILY...", help="Families to search; default: all that have the precision."
     ),
 ]
-BatchSize = Annotated[
-    int, typer.Option("--batch", "-b", metavar="BATCH", min=1, max=_MAX_BATCH, help="Samples per iteration.")
-]
+BatchSize = Annotated[str, typer.Option("--batch", "-b", metavar="BATCH", help="Samples per iteration.")]
 BatchSizes = Annotated[
-    list[int] | None,
-    typer.Option(
-        "--batch", "-b", metavar="BATCH...", min=1, max=_MAX_BATCH, help="Samples per iteration; default: 128."
-    ),
+    list[str] | None, typer.Option("--batch", "-b", metavar="BATCH...", help="Samples per iteration; default: 128.")
 ]
 PrecisionName = Annotated[
     str, typer.Option("--precision", metavar="P", help="Number format: int8, int16, bf16 or fp32.")
@@ -81,13 +85,9 @@ Objectives = Annotated[
 ]
 Method = Annotated[str, typer.Option("--search", metavar="optuna|exhaustive", help="How to search.")]
 SamplerName = Annotated[str, typer.Option("--sampler", metavar="S", help="Optuna sampler, see `dse list samplers`.")]
-Trials = Annotated[
-    int, typer.Option("--trials", metavar="N", min=1, max=10**8, help="Points that Optuna tries a cell.")
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the sampler.")]
-Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", metavar="N", min=1, max=1024, help="Processes to search cells with.")
-]
+Trials = Annotated[str, typer.Option("--trials", metavar="N", help="Points that Optuna tries in a cell.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed of the sampler.")]
+Jobs = Annotated[str, typer.Option("--jobs", "-j", metavar="N", help="Processes that search cells.")]
 NoProve = Annotated[bool, typer.Option("--no-prove", help="Leave the proof of optimality out.")]
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for report.html, result.json and the tables.")
@@ -111,6 +111,17 @@ def checked(flag: str, value: str, choices: Iterable[str]) -> str:
     known = list(choices)
     if value not in known:
         raise InputError(flag, "unknown value", value, did_you_mean(value, known))
+    return value
+
+
+def whole(flag: str, text: str, minimum: int, maximum: int) -> int:
+    """``text`` as a whole number. Raises InputError naming ``flag``, the text and the range."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = minimum - 1
+    if not minimum <= value <= maximum:
+        raise InputError(flag, "must be a whole number", text, f"{minimum} to {maximum}")
     return value
 
 

@@ -41,7 +41,7 @@ class _Outer:
 
     points: Points
     seconds: Float
-    """Lower bounds of the iteration's time [N]; 0 where no objective depends on it."""
+    """Lower bounds of the iteration's time [N]."""
     bounds: Float
     """Lower bounds of the objectives [N,K]."""
     least: Float
@@ -129,15 +129,16 @@ def _bounded(search: _Search, parameters: Sequence[Parameter], on_progress: OnPr
 
 
 def _bound(search: _Search, points: Points) -> _Outer:
+    """Bounds of outer points; those whose largest buffers are still too small for some tile are left out."""
     problem = search.problem
     largest = dict(points)
     for parameter in search.slack:
         largest[parameter.name] = parameter.values[prefix_lengths(problem, points, parameter) - 1]
-    needs_time = {"latency", "energy"} & set(problem.objectives)
-    seconds = np.zeros(len(next(iter(points.values()))))
-    if needs_time:
-        search.collector.budget.spend(len(seconds))
-        seconds = problem.evaluate(largest).iteration_s
+    search.collector.budget.spend(len(next(iter(points.values()))))
+    estimate = problem.evaluate(largest)
+    kept = np.flatnonzero(problem.fits_otherwise(estimate))
+    search.pruned |= len(kept) < len(estimate.iteration_s)
+    seconds, points = estimate.iteration_s[kept], _at(points, kept)
     resources = problem.resources(points)
     return _Outer(points, seconds, _lower_bounds(problem, seconds, resources), _tie_breakers(resources))
 
@@ -161,6 +162,8 @@ def _tie_breakers(resources: dict[str, Float]) -> Float:
 def _visiting_order(outer: _Outer) -> NDArray[np.int64]:
     if outer.bounds.shape[1] == 1:
         return np.lexsort((outer.least[:, 1], outer.least[:, 0], outer.bounds[:, 0]))
+    if len(outer.bounds) == 0:
+        return np.empty(0, dtype=np.int64)
     low, extent = outer.bounds.min(axis=0), np.ptp(outer.bounds, axis=0)
     share = (outer.bounds - low) / np.where(extent > 0, extent, 1.0)
     return np.argsort(share.sum(axis=1), kind="stable")
@@ -176,9 +179,7 @@ def _hopeless(search: _Search, outer: _Outer) -> NDArray[np.bool_]:
     best = (front.values[0, 0], float(front.payload["_dsp"][0]), float(front.payload["_bram36"][0]))
     bound, dsp, bram = outer.bounds[:, 0], outer.least[:, 0], outer.least[:, 1]
     tied = bound == best[0]
-    return np.asarray(
-        (bound > best[0]) | (tied & (dsp > best[1])) | (tied & (dsp == best[1]) & (bram > best[2]))
-    )
+    return np.asarray((bound > best[0]) | (tied & (dsp > best[1])) | (tied & (dsp == best[1]) & (bram > best[2])))
 
 
 # Visits ------------------------------------------------------------------------------------------------------------

@@ -4,32 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dse.device import Device
 from dse.errors import InputError
+from dse.estimate import Estimate, Float
 from dse.results import Diagnosis
 from dse.search.candidates import candidate
-from dse.search.problem import Problem
+from dse.search.collector import Limits
+from dse.search.exhaustive import exact_search
+from dse.search.problem import Points, Problem
 
-__all__ = ["diagnose", "smallest_board"]
+__all__ = ["diagnose", "feasible_somewhere", "smallest_board"]
+
+_RANDOM_POINTS = 512
+_PROBE = Limits(max_points=50_000, time_limit_s=20.0)
+"""How hard to look for a feasible point on another board."""
 
 
 def diagnose(problem: Problem, fixed: Mapping[str, int] | None = None) -> Diagnosis:
     """Explain why no point of ``problem`` is feasible.
 
-    The nearest point is the lowest one: no resource falls when a parameter is raised, and DRAM capacity does not
-    depend on the point, so every violation is smallest there.
+    The nearest point is the one with the smallest worst violation: the lowest point where buffers always suffice, else
+    the best of the papers' points, corners and fixed pseudo-random points after changing one parameter at a time.
     """
-    lowest = problem.space.corner(low=True)
-    violation = {name: float(value) for name, value in problem.corner.violation.items()}
+    nearest, violation = _nearest(problem)
     return Diagnosis(
         short={name: value for name, value in violation.items() if not value <= 0},
-        nearest=candidate(problem, {name: int(value) for name, value in lowest.items()}, "search"),
+        nearest=candidate(problem, nearest, "search"),
         smallest_board=smallest_board(problem, fixed),
     )
 
 
+def _nearest(problem: Problem) -> tuple[dict[str, int], dict[str, float]]:
+    points = _pool(problem)
+    estimate = problem.evaluate(points)
+    row = int(np.argmin(_worst(estimate)))
+    worst = float(_worst(estimate)[row])
+    while True:
+        here = {name: int(column[row]) for name, column in points.items()}
+        violation = {name: float(value[row]) for name, value in estimate.violation.items()}
+        lines = _lines(problem, here)
+        on_lines = problem.evaluate(lines)
+        best = int(np.argmin(_worst(on_lines)))
+        if not _worst(on_lines)[best] < worst:
+            return here, violation
+        points, estimate, row, worst = lines, on_lines, best, float(_worst(on_lines)[best])
+
+
+def _worst(estimate: Estimate) -> Float:
+    """The largest violation of each point [N]; unknown counts as infinite."""
+    return np.asarray(np.nan_to_num(np.max(list(estimate.violation.values()), axis=0), nan=np.inf, posinf=np.inf))
+
+
+def _pool(problem: Problem) -> Points:
+    space, draw = problem.space, np.random.default_rng(0)
+    rows = [space.corner(low=True), space.corner(low=False), *problem.heuristics()]
+    pool = {}
+    for parameter in space.parameters:
+        step = (len(parameter.values) * draw.random(_RANDOM_POINTS) ** 2).astype(np.int64)
+        listed: NDArray[np.int64] = np.array([int(row[parameter.name]) for row in rows], dtype=np.int64)
+        pool[parameter.name] = np.concatenate([listed, parameter.values[step]])
+    return pool
+
+
+def _lines(problem: Problem, point: Mapping[str, int]) -> Points:
+    """All points that differ from ``point`` in one parameter."""
+    parts = []
+    for parameter in problem.space.parameters:
+        line = {name: np.full(len(parameter.values), value) for name, value in point.items()}
+        line[parameter.name] = parameter.values
+        parts.append(line)
+    return {name: np.concatenate([part[name] for part in parts]) for name in point}
+
+
 def smallest_board(problem: Problem, fixed: Mapping[str, int] | None = None) -> str:
-    """Name of the board with the fewest LUTs on which the family has a feasible point; empty where none has."""
+    """Name of the board with the fewest LUTs on which the family has a feasible point; empty where none was found."""
     from dse.devices import list_devices, load_device
 
     boards = sorted((load_device(name) for name in list_devices()), key=lambda board: (board.lut, board.name))
@@ -41,4 +92,29 @@ def _feasible_on(board: Device, problem: Problem, fixed: Mapping[str, int] | Non
         there = Problem.of(problem.model, problem.workload, board, reading=problem.reading, fixed=fixed)
     except InputError:
         return False
-    return there.has_feasible_point
+    return feasible_somewhere(there)
+
+
+def feasible_somewhere(problem: Problem, limits: Limits = _PROBE) -> bool:
+    """Whether a feasible point was found within ``limits``: among the papers' points, else by exact search."""
+    if not problem.may_fit:
+        return False
+    points = problem.heuristics()
+    if points:
+        arrays = {name: np.array([point[name] for point in points]) for name in problem.space.names}
+        if bool(problem.evaluate(arrays).feasible.any()):
+            return True
+
+    def stop(points: Points, estimate: Estimate) -> None:
+        if bool(estimate.feasible.any()):
+            raise _FoundError
+
+    try:
+        exact_search(problem, limits=limits, record=stop)
+    except _FoundError:
+        return True
+    return False
+
+
+class _FoundError(Exception):
+    """A feasible point turned up."""

@@ -21,7 +21,7 @@ def _edges(parameter: Parameter) -> Float:
     if parameter.slack or len(values) == 1:
         return np.arange(len(values) + 1, dtype=np.float64)
     scaled = values if values[0] >= 1 else values - values[0] + 1.0
-    return np.log(np.r_[scaled, scaled[-1] + (scaled[-1] - scaled[-2])])
+    return np.asarray(np.log(np.r_[scaled, scaled[-1] + (scaled[-1] - scaled[-2])]))
 
 
 @dataclass(frozen=True)

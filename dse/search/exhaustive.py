@@ -52,7 +52,7 @@ def exact_search(
     interrupted = False
     kind = "bound"
     try:
-        if problem.has_feasible_point:
+        if problem.may_fit:
             slack = any(p.slack and len(p.values) > 1 for p in problem.space.parameters)
             search = branch_and_bound if slack else _enumerate
             kind = search(collector, on_progress)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -98,6 +97,7 @@ class _Memory:
     rows: dict[tuple[int, ...], int] = field(default_factory=dict)
     values: list[list[float]] = field(default_factory=list)
     violations: list[dict[str, float]] = field(default_factory=list)
+    """Those above 0 only: Optuna takes a constraint that was not set as kept, and is faster without it."""
     parts: list[Columns] = field(default_factory=list)
 
     def look_up(self, steps: NDArray[np.int64]) -> list[int]:
@@ -118,10 +118,11 @@ class _Memory:
         names = list(estimate.violation)
         excess = np.stack([np.ravel(estimate.violation[name]) for name in names], axis=1)
         excess = np.nan_to_num(excess, nan=_HUGE, posinf=_HUGE)
-        over = [{} for _ in range(len(excess))] if (excess <= 0).all() else [
-            {name: v for name, v in zip(names, row, strict=True) if v > 0} for row in excess.tolist()
-        ]
-        self.violations.extend(over)
+        first = len(self.violations)
+        self.violations.extend({} for _ in excess)
+        for row in np.flatnonzero(np.any(excess > 0, axis=1)).tolist():
+            over = dict(zip(names, excess[row].tolist(), strict=True))
+            self.violations[first + row] = {name: amount for name, amount in over.items() if amount > 0}
 
     def result(self, trials: int, seconds: float, interrupted: bool) -> SampledResult:
         table = frame_of(self.parts)
@@ -132,42 +133,42 @@ class _Memory:
             return SampledResult(nothing, none, np.empty(0, dtype=bool), table, trials, seconds, interrupted)
         values = np.stack([table[f"objective_{name}"].to_numpy() for name in problem.objectives], axis=1)
         points = {name: table[name].to_numpy() for name in problem.space.names}
-        return SampledResult(
-            points, values, table["feasible"].to_numpy(), table, trials, seconds, interrupted
-        )
+        return SampledResult(points, values, table["feasible"].to_numpy(), table, trials, seconds, interrupted)
 
 
 def _study(problem: Problem, sampler: str, seed: int) -> optuna.Study:
+    """A new in-memory study; Optuna's log level is left as it was."""
     import optuna
 
+    level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(sampler=_sampler(sampler, seed), directions=["minimize"] * len(problem.objectives))
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
+    import optuna
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", category=optuna.exceptions.ExperimentalWarning)
-        chosen: optuna.samplers.BaseSampler
-        if sampler == "nsga2":
-            chosen = optuna.samplers.NSGAIISampler(population_size=_POPULATION, seed=seed)
-        elif sampler == "tpe":
-            chosen = optuna.samplers.TPESampler(seed=seed)
-        elif sampler == "random":
-            chosen = optuna.samplers.RandomSampler(seed=seed)
-        else:
-            chosen = optuna.samplers.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False)
-    return optuna.create_study(sampler=chosen, directions=["minimize"] * len(problem.objectives))
+        if name == "nsga2":
+            return optuna.samplers.NSGAIISampler(population_size=_POPULATION, seed=seed)
+        if name == "tpe":
+            return optuna.samplers.TPESampler(seed=seed)
+        if name == "random":
+            return optuna.samplers.RandomSampler(seed=seed)
+        return optuna.samplers.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False)
 
 
 def _enqueue(study: optuna.Study, encoding: Encoding, problem: Problem) -> int:
     """Queue the papers' points; returns how many."""
     names = [p.name for p in encoding.free]
-    points = heuristic_points(problem)
+    points = problem.heuristics()
     for point in points:
         study.enqueue_trial(dict(zip(names, encoding.encode(point), strict=True)))
     return len(points)
-
-
-def heuristic_points(problem: Problem) -> Sequence[Mapping[str, int]]:
-    """The papers' points that lie in the problem's space (parameters may be pinned)."""
-    found = problem.model.heuristics(problem.workload, problem.device)
-    return [point for point in found if bool(problem.space.contains(point))]
 
 
 def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int) -> None:
@@ -175,7 +176,9 @@ def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int) ->
     import optuna
 
     names = [p.name for p in memory.encoding.free]
-    shares = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
+    shares: dict[str, optuna.distributions.BaseDistribution] = {
+        name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names
+    }
     asked = []
     for number in range(count):
         trial = study.ask(shares)

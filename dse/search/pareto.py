@@ -125,16 +125,16 @@ class Front:
         """Merge rows ``values`` [N,K] with their ``payload`` (name -> [N], the same names at every call)."""
         if len(values) == 0:
             return
-        keep = np.flatnonzero(non_dominated(values))
-        rows = values[keep]
-        columns = {name: np.asarray(column)[keep] for name, column in payload.items()}
+        new = np.flatnonzero(non_dominated(values))
+        rows = values[new]
+        columns = {name: np.asarray(column)[new] for name, column in payload.items()}
         if self.payload:
             rows = np.concatenate([self.values, rows])
             columns = {name: np.concatenate([self.payload[name], column]) for name, column in columns.items()}
         order = np.lexsort((*reversed(columns.values()), *rows.T[::-1]))
         rows = rows[order]
         first = np.ones(len(rows), dtype=bool)
-        first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        first[1:] = np.any(rows[1:] != rows[:-1], axis=1)
         order, rows = order[first], rows[first]
         keep = non_dominated(rows)
         self.values = rows[keep]
@@ -186,7 +186,7 @@ def _three(front: Float, reference: Float) -> float:
     area = total = 0.0
     for (x, y), height in zip(ordered[:, :2].tolist(), depth.tolist(), strict=True):
         start = bisect_left(xs, x)
-        if start < len(xs) and xs[start] == x and ys[start] <= y or start > 0 and ys[start - 1] <= y:
+        if (start < len(xs) and xs[start] == x and ys[start] <= y) or (start > 0 and ys[start - 1] <= y):
             total += area * height
             continue
         stop, left, level = start, x, ys[start - 1] if start > 0 else top

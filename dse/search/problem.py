@@ -17,7 +17,16 @@ from dse.power import PowerModel
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import Workload
 
-__all__ = ["CHUNK", "Points", "Problem", "check_objectives", "feasible_count", "feasible_points", "prefix_lengths", "root"]
+__all__ = [
+    "CHUNK",
+    "Points",
+    "Problem",
+    "check_objectives",
+    "feasible_count",
+    "feasible_points",
+    "prefix_lengths",
+    "root",
+]
 
 Points = dict[str, NDArray[np.int64]]
 """Parameter name -> int64 [N]."""
@@ -80,9 +89,22 @@ class Problem:
         return self.evaluate(self.space.corner(low=True))
 
     @property
-    def has_feasible_point(self) -> bool:
-        """Whether any point fits: resources grow with every parameter and DRAM capacity does not depend on them."""
-        return bool(self.corner.feasible)
+    def may_fit(self) -> bool:
+        """False where no point can fit: not even the lowest one's resources do, or the DRAM is too small for all.
+
+        No resource falls when a parameter is raised, and DRAM capacity does not depend on the point.
+        """
+        return bool(self.fits(self.space.corner(low=True))) and bool(self.corner.violation["dram_bytes"] <= 0)
+
+    def fits_otherwise(self, estimate: Estimate) -> NDArray[np.bool_]:
+        """Whether each point keeps the constraints that are no logic resources, e.g. tiles fit buffers; bool [S]."""
+        kept = [np.asarray(v <= 0) for name, v in estimate.violation.items() if name not in RESOURCES]
+        return np.asarray(np.logical_and.reduce(kept))
+
+    def heuristics(self) -> list[dict[str, int]]:
+        """The papers' points that lie in the space (parameters may be pinned)."""
+        found = self.model.heuristics(self.workload, self.device)
+        return [point for point in found if bool(self.space.contains(point))]
 
     def evaluate(self, points: DesignPoint, *, detail: bool = False) -> Estimate:
         """Estimates of ``points`` (shape () or (N,))."""

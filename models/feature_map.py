@@ -1,0 +1,148 @@
+"""Feature-map-level parallelism: output rows and columns, and output channels, in space.
+
+EF-Train (ACM TODAES 2022) section 2.3 gives the plain form, Tf x Tf pixels at a time; Venkataramanaiah et al. (FPL 2019)
+unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of one channel are then
+summed by the adders that accumulate per lane otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from dse.device import Device
+from dse.models.loop_nest import loop_nests
+from dse.models.tile_geometry import Int, Nest, TileGeometry
+from dse.models.tile_pipeline import TileReading
+from dse.models.tiled import TiledModel
+from dse.models.tiling import TiledReading
+from dse.space import DesignPoint, Parameter, SearchSpace
+from dse.workload import Workload
+
+__all__ = ["FeatureMap"]
+
+
+class FeatureMapGeometry(TileGeometry):
+    """Maps lie in DRAM channel by channel [channel][row][column]; banks interleave rows and columns over the lanes."""
+
+    def row_unit(self, point: DesignPoint) -> Int:
+        """Tiles are whole rows of lanes."""
+        return point["tf_rows"][:, None]
+
+    def m_tile(self, point: DesignPoint) -> Int:
+        """``tm`` channels."""
+        return point["tm"][:, None]
+
+    def chunks(self, point: DesignPoint, nest: Nest) -> list[Int]:
+        """Powers of two of channels, and all: one channel after another is computed, the burst is what grows."""
+        most = int(nest.n.max())
+        return [np.minimum(nest.n, 1 << power) for power in range((most - 1).bit_length() + 1)]
+
+    def compute(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int) -> Int:
+        """A tap of one input channel per cycle for a block of pixels as large as the lanes."""
+        rows, columns = point["tf_rows"][:, None], point["tf_cols"][:, None]
+        return chunk * nest.taps * -(-tr // rows) * -(-nest.c // columns)
+
+    def load_beats(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int, width: int) -> Int:
+        """Rows are packed into beats."""
+        return -(-chunk * nest.rows(tr) * nest.cols // width)
+
+    def tile_beats(self, point: DesignPoint, nest: Nest, tr: Int, width: int) -> Int:
+        """``tm`` channels of rows packed into beats."""
+        return -(-np.minimum(point["tm"][:, None], nest.m) * tr * nest.c // width)
+
+    def load_bursts(self, point: DesignPoint, nest: Nest, chunk: Int) -> Int:
+        """A burst per channel."""
+        return chunk
+
+    def tile_bursts(self, point: DesignPoint) -> Int:
+        """A burst per channel."""
+        return point["tm"][:, None]
+
+    def weight_beats(self, point: DesignPoint, nest: Nest, chunk: Int, width: int) -> Int:
+        """``tm`` x ``chunk`` kernels, packed."""
+        return -(-point["tm"][:, None] * chunk * nest.taps // width)
+
+    def weight_fragments(self, point: DesignPoint, chunk: Int) -> Int:
+        """Transposed, a burst for each channel of the chunk."""
+        return chunk
+
+    def map_words(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int) -> tuple[Int, Int]:
+        """A bank per lane of pixels for the input, per lane for the output."""
+        rows, columns = point["tf_rows"][:, None], point["tf_cols"][:, None]
+        ifm = chunk * -(-nest.rows(tr) // rows) * -(-nest.cols // columns)
+        return ifm, -(-tr // rows) * -(-nest.c // columns) + 0 * chunk
+
+    def weight_words(self, point: DesignPoint, nest: Nest) -> Int:
+        """A bank per output channel; the halves of the double buffer hold alternate input channels."""
+        return np.asarray(nest.taps * -(-nest.n // 2))
+
+
+_TILES = TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=False)
+
+
+class FeatureMap(TiledModel):
+    """Lanes on output rows, columns and channels, with the buffers and schedule of the tiled families."""
+
+    name = "feature_map"
+    title = "feature-map-level parallelism"
+    reference = "EF-Train section 2.3; Venkataramanaiah et al. (FPL 2019)"
+    precisions = ("int8", "int16", "bf16", "fp32")
+    lanes_of = ("tf_rows", "tf_cols", "tm")
+    geometry: ClassVar[FeatureMapGeometry] = FeatureMapGeometry()
+    readings: ClassVar[Mapping[str, str]] = {
+        "exact": "exact last chunks, layout penalty, fully connected layers folded over the batch, all operations",
+        "prefetch": "exact, and the next tile's first chunk is loaded while this one computes",
+        "published": "cycles of the lanes alone: B*ceil(M/Tm)*N*ceil(R/Tf)*ceil(C/Tf)*K^2 per pass, memory takes no time",
+    }
+    settings: ClassVar[Mapping[str, TiledReading]] = {
+        "exact": TiledReading(_TILES),
+        "prefetch": TiledReading(TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=True)),
+        "published": TiledReading(
+            TileReading.published(), memory_time=False, layout_penalty=False, fold_fc=False, auxiliary="published"
+        ),
+    }
+
+    def banks(self, point: DesignPoint) -> tuple[Int, Int, Int]:
+        """One of inputs per lane of pixels, one of outputs per lane, one of weights per output channel."""
+        pixels = point["tf_rows"] * point["tf_cols"]
+        return pixels, pixels * point["tm"], point["tm"]
+
+    def layout_block(self, point: DesignPoint) -> Int:
+        """A whole map of a sample is one burst."""
+        return np.full((point["tm"].size, 1), np.iinfo(np.int64).max // 4)
+
+    def _space(self, workload: Workload, device: Device) -> SearchSpace:
+        nests = loop_nests(workload.network)
+        cost = device.dsp_cost[workload.precision.name]
+        lanes = max(int(device.dsp / (cost.multiplier_dsp + cost.adder_dsp)), 1)
+        conv = nests.is_fc == 0
+        pick = conv if conv.any() else np.ones_like(conv)
+        limits = (int(nests.r[pick].max()), int(nests.c[pick].max()), int(nests.m[pick].max()))
+        rows, columns, channels = (np.arange(1, max(min(limit, lanes), 1) + 1) for limit in limits)
+        maps = ((nests.r - 1) * nests.sr + nests.kr) * ((nests.c - 1) * nests.sc + nests.kc)
+        need = (
+            max(int(np.max(maps)), workload.batch_size),
+            max(int(np.max(nests.r * nests.c)), workload.batch_size),
+            int(np.max(nests.taps * -(-nests.n // 2) * nests.m)),
+        )
+        return SearchSpace(
+            (
+                Parameter("tf_rows", rows, "output rows in parallel", "rows"),
+                Parameter("tf_cols", columns, "output columns in parallel", "columns"),
+                Parameter("tm", channels, "output channels in parallel", "channels"),
+                *self._buffer_parameters(workload, device, need),
+            )
+        )
+
+    def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
+        """The plain form: the largest square of pixels that the DSPs allow, one channel, the least buffers that fit."""
+        cost = device.dsp_cost[workload.precision.name]
+        lanes = int(device.dsp / (cost.multiplier_dsp + cost.adder_dsp))
+        space = self._space(workload, device)
+        side = max(min(int(lanes**0.5), int(space["tf_rows"].values[-1]), int(space["tf_cols"].values[-1])), 1)
+        point = {"tf_rows": side, "tf_cols": side, "tm": 1}
+        shallow = {name: int(space[name].values[min(1, len(space[name].values) - 1)]) for name in space.names[3:]}
+        return [{**point, **shallow}]
