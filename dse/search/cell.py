@@ -102,9 +102,9 @@ def run_cell(
 ) -> tuple[Cell, bool]:
     """``search_cell`` on a checked problem; also whether Ctrl-C ended it."""
     search = _exhaustive if settings.method == "exhaustive" else _sampled
-    cell, interrupted = (
-        search(problem, settings, on_progress) if problem.may_fit else (_unfit(problem, settings), False)
-    )
+    cell, interrupted = _unfit(problem, settings), False
+    if problem.may_fit:
+        cell, interrupted = search(problem, settings, on_progress)
     if cell.best is None and not interrupted:
         cell = replace(cell, diagnosis=diagnose(problem, fixed))
     return cell, interrupted

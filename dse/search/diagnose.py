@@ -60,11 +60,12 @@ def _worst(estimate: Estimate) -> Float:
 
 def _pool(problem: Problem) -> Points:
     space, draw = problem.space, np.random.default_rng(0)
-    rows = [space.corner(low=True), space.corner(low=False), *problem.heuristics()]
+    corners = [{name: int(v) for name, v in space.corner(low=low).items()} for low in (True, False)]
+    rows = [*corners, *problem.heuristics()]
     pool = {}
     for parameter in space.parameters:
         step = (len(parameter.values) * draw.random(_RANDOM_POINTS) ** 2).astype(np.int64)
-        listed: NDArray[np.int64] = np.array([int(row[parameter.name]) for row in rows], dtype=np.int64)
+        listed: NDArray[np.int64] = np.array([row[parameter.name] for row in rows], dtype=np.int64)
         pool[parameter.name] = np.concatenate([listed, parameter.values[step]])
     return pool
 

@@ -17,7 +17,7 @@ _BLOCK = 1024
 _CELLS = 4_000_000
 """Comparisons held in memory at once."""
 _EXACT_ROWS = 500
-_SAMPLES = 200_000
+_SAMPLES = 50_000
 
 
 def non_dominated(values: Float) -> NDArray[np.bool_]:
@@ -82,10 +82,10 @@ def _compare(by: Float, rows: Float, *, strict: bool) -> NDArray[np.bool_]:
     step = max(1, _CELLS // max(len(by) * rows.shape[1], 1))
     for start in range(0, len(rows), step):
         part = rows[start : start + step, None, :]
-        better = (by[None] <= part).all(axis=2)
+        better = np.all(by[None] <= part, axis=2)
         if strict:
-            better &= (by[None] < part).any(axis=2)
-        out[start : start + step] = better.any(axis=1)
+            better &= np.any(by[None] < part, axis=2)
+        out[start : start + step] = np.any(better, axis=1)
     return out
 
 
@@ -144,8 +144,8 @@ class Front:
 def hypervolume(values: Float, reference: Float) -> float:
     """Volume dominated by the rows of ``values`` [N,K] inside the box below ``reference`` [K].
 
-    Exact for up to three columns, and for more with at most 500 rows on the front; above that the share of 200,000
-    fixed pseudo-random points of the box that are dominated (standard error below 0.12 % of the box).
+    Exact for up to three columns, and for more with at most 500 rows on the front; above that the share of 50,000
+    fixed pseudo-random points of the box that are dominated (standard error below 0.23 % of the box).
     """
     inside = values[(values < reference).all(axis=1)]
     front = np.unique(inside[non_dominated(inside)], axis=0)
@@ -203,5 +203,8 @@ def _three(front: Float, reference: Float) -> float:
 def _sampled(front: Float, reference: Float) -> float:
     low = front.min(axis=0)
     draws = np.random.default_rng(0).random((_SAMPLES, front.shape[1]))
-    share = _compare(front, low + draws * (reference - low), strict=False).mean()
-    return float(share * np.prod(reference - low))
+    undecided = low + draws * (reference - low)
+    large = np.argsort(-np.prod(reference - front, axis=1), kind="stable")
+    for start, stop in ((0, 64), (64, len(front))):
+        undecided = undecided[~_compare(front[large[start:stop]], undecided, strict=False)]
+    return float((1 - len(undecided) / _SAMPLES) * np.prod(reference - low))
