@@ -90,9 +90,9 @@ def integer(name: str, width: int, acc_width: int) -> Precision:
 
 
 def floating(name: str, exp_width: int, man_width: int) -> Precision:
-    """Floating-point lanes: one multiplier and one shared adder each."""
+    """Floating-point lanes: one multiplier and one shared adder each; a 1 x 1 array has no tree to share it with."""
     parameters = (("ExpWidth", exp_width), ("ManWidth", man_width))
-    shapes = ((1, 1), (2, 2), (2, 4), (4, 4))
+    shapes = ((2, 2), (2, 4), (4, 4), (4, 8))
     return Precision(name, "fp_lane_array", "fp_mul", "fp_add", parameters, parameters, parameters, shapes)
 
 
@@ -182,7 +182,9 @@ HEADER = """\
 # over the inputs of an output and of the accumulator behind the tree; for floating point one adder and the multiplexers
 # by which it serves either as accumulator or in the tree.
 # residual_max is the largest relative error of the fit at the sizes below. A LUT count is LUT1 to LUT6, shift-register
-# LUTs and inverters, without packing two small LUTs into one. dsp_* is what Yosys infers, information only.
+# LUTs and inverters, without packing two small LUTs into one. dsp_* is what Yosys infers, information only: vendors'
+# floating-point adders take DSPs too, ours are all LUTs. multiplier_* and adder_* are one unit on its own, for integers
+# a mac_lane with its accumulator and a two-operand adder_tree.
 # There is no lut_control: buffers, address generators, DMA, sequencer and host interface are not in these numbers.
 
 """
@@ -239,12 +241,16 @@ def report(table: Mapping[str, object]) -> None:
         assert isinstance(row, dict)
         for lanes, lut, ff, dsp in zip(row["lanes"], row["lut"], row["ff"], row["dsp"], strict=True):
             lut_fit, ff_fit = (row[f"{kind}_per_lane"] * lanes + row[f"{kind}_fixed"] for kind in ("lut", "ff"))
-            print(f"{precision.name:6}{lanes:6}{lut:8}{lut_fit:10.1f}{lut_fit / lut - 1:+8.2%}"
-                  f"{ff:8}{ff_fit:10.1f}{ff_fit / ff - 1:+8.2%}{dsp:6}")
-        print(f"{precision.name:6}LUT = {row['lut_per_lane']} lanes + {row['lut_fixed']}, "
-              f"FF = {row['ff_per_lane']} lanes + {row['ff_fixed']}; "
-              f"largest error {row['residual_max']:.2%}; DSP per multiplier {row['dsp_per_multiplier']} (xc7), "
-              f"{row['dsp_per_multiplier_xcup']} (xcup), per adder {row['dsp_per_adder']}")
+            print(
+                f"{precision.name:6}{lanes:6}{lut:8}{lut_fit:10.1f}{lut_fit / lut - 1:+8.2%}"
+                f"{ff:8}{ff_fit:10.1f}{ff_fit / ff - 1:+8.2%}{dsp:6}"
+            )
+        print(
+            f"{precision.name:6}LUT = {row['lut_per_lane']} lanes + {row['lut_fixed']}, "
+            f"FF = {row['ff_per_lane']} lanes + {row['ff_fixed']}; "
+            f"largest error {row['residual_max']:.2%}; DSP per multiplier {row['dsp_per_multiplier']} (xc7), "
+            f"{row['dsp_per_multiplier_xcup']} (xcup), per adder {row['dsp_per_adder']}"
+        )
 
 
 def check(workers: int) -> int:

@@ -17,7 +17,7 @@ from dse.power import PowerModel
 from dse.space import DesignPoint, SearchSpace
 from dse.workload import PHASES, Workload
 
-__all__ = ["Costs", "ParallelismModel", "Tiling"]
+__all__ = ["Costs", "ParallelismModel", "Tiling", "Totals", "phase_macs"]
 
 Tiling = Mapping[tuple[str, str], Mapping[str, int]]
 """(layer name, phase) -> tile name -> size: tiles that are given instead of being solved for."""
@@ -41,6 +41,19 @@ class Costs:
     """Tile name -> [S,K], 0 where the column has no such tile."""
     violation: Mapping[str, Float] = field(default_factory=dict)
     """Constraints of the family's own: name -> needed / available - 1 [S]."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all columns, float [S], and the family's own constraints."""
+
+    cycles: Float
+    dram_bytes: Float
+    violation: Mapping[str, Float] = field(default_factory=dict)
+
+
+def _total(costs: Costs, cycles: Float) -> Totals:
+    return Totals(cycles.sum(axis=1), costs.dram_bytes.sum(axis=1), costs.violation)
 
 
 class ParallelismModel(ABC):
@@ -109,41 +122,44 @@ class ParallelismModel(ABC):
     def _evaluate(
         self, workload: Workload, device: Device, point: DesignPoint, reading: str, detail: bool, tiling: Tiling
     ) -> Estimate:
-        costs = self._costs(workload, device, point, reading, tiling)
-        cycles, bound = self._roofline(device, costs, reading)
-        total = cycles.sum(axis=1)
-        seconds = total / device.clock_hz
+        layers = None
+        if detail:
+            costs = self._costs(workload, device, point, reading, tiling)
+            layers = self._layer_costs(workload, device, point, costs, reading)
+            totals = _total(costs, self._roofline(device, costs, reading))
+        else:
+            totals = self._totals(workload, device, point, reading, tiling)
+        seconds = totals.cycles / device.clock_hz
         resources = self._resources(workload, device, point, reading)
-        dram = np.broadcast_to(self._dram_capacity(workload), total.shape)
+        dram = np.broadcast_to(self._dram_capacity(workload), seconds.shape)
         power = PowerModel.of(device).watts(resources["dsp"], resources["bram36"], device.clock_hz)
-        violation = {**_violations(device, resources, dram), **costs.violation}
+        violation = {**_violations(device, resources, dram), **totals.violation}
         feasible = np.logical_and.reduce([v <= 0 for v in violation.values()])
         return Estimate(
-            iteration_cycles=total,
+            iteration_cycles=totals.cycles,
             iteration_s=seconds,
             samples_per_s=workload.batch_size / seconds,
-            dram_bytes=costs.dram_bytes.sum(axis=1),
+            dram_bytes=totals.dram_bytes,
             dram_capacity_bytes=dram,
             resources=resources,
             power_w=power,
             energy_j=power * seconds,
             violation=violation,
             feasible=feasible,
-            layers=self._layer_costs(workload, point, costs, cycles, bound) if detail else None,
+            layers=layers,
         )
 
-    def _roofline(self, device: Device, costs: Costs, reading: str) -> tuple[Float, NDArray[np.int8]]:
+    def _roofline(self, device: Device, costs: Costs, reading: str) -> Float:
+        """Cycles [S,K] with the DRAM's share: a column takes as long as its lanes or ports, or as the DRAM, needs."""
         if not self._has_roofline(reading):
-            return costs.cycles, costs.bound
-        dram_cycles = costs.dram_bytes * (device.clock_hz / device.dram_bytes_per_s)
-        return (
-            np.maximum(costs.cycles, dram_cycles),
-            np.where(dram_cycles > costs.cycles, np.int8(BOUNDS.index("dram")), costs.bound),
-        )
+            return costs.cycles
+        return np.maximum(costs.cycles, costs.dram_bytes * (device.clock_hz / device.dram_bytes_per_s))
 
     def _layer_costs(
-        self, workload: Workload, point: DesignPoint, costs: Costs, cycles: Float, bound: NDArray[np.int8]
+        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str
     ) -> LayerCosts:
+        cycles = self._roofline(device, costs, reading)
+        bound = np.where(cycles > costs.cycles, np.int8(BOUNDS.index("dram")), costs.bound)
         points, layers = cycles.shape[0], len(workload.network.layers)
         macs = phase_macs(workload)
         lanes = np.prod([point[name] for name in self.lanes_of], axis=0)
@@ -193,6 +209,14 @@ class ParallelismModel(ABC):
                 if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                     raise InputError(f"{where}.{tile}", "must be a whole number >= 1", size)
 
+    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint) -> Float:
+        """A cheap lower bound on ``iteration_cycles``, float [S], whatever the slack parameters and the reading.
+
+        Here every lane does a useful MAC in every cycle; a family may know a higher bound.
+        """
+        lanes = np.prod([point[name] for name in self.lanes_of], axis=0)
+        return np.asarray(phase_macs(workload).sum() / lanes)
+
     # Hooks of a family -----------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -210,6 +234,13 @@ class ParallelismModel(ABC):
 
     @abstractmethod
     def _dram_capacity(self, workload: Workload) -> float: ...
+
+    def _totals(
+        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
+    ) -> Totals:
+        """Sums over the columns; a family may have a faster way to the same figures."""
+        costs = self._costs(workload, device, point, reading, tiling)
+        return _total(costs, self._roofline(device, costs, reading))
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
         return []

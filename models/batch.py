@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dse.device import Device
 from dse.estimate import BOUNDS, Float
-from dse.model import Costs, ParallelismModel, Tiling
+from dse.model import Costs, ParallelismModel, Tiling, Totals
 from dse.models.auxiliary import dram_capacity, moved_bytes
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36
-from dse.models.operators import Pass, Phases, stream_table
+from dse.models.operators import Pass, Phases, StreamTable, stream_table
 from dse.network import MAC_OPERATIONS, Network
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import PHASES, Precision, Workload
@@ -83,21 +83,38 @@ class Batch(ParallelismModel):
         self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
     ) -> Costs:
         gemms = _gemms(workload.network)
-        cycles, gemm_bytes = _gemm_costs(workload, point["t_b"], point["t_i"])
-        overrides = _PUBLISHED if reading == "published" else _AUXILIARY
-        table = stream_table(workload.network, workload.precision.bits, overrides)
-        t_b = point["t_b"][:, None]
-        rounds = -(-workload.batch_size // t_b)
-        streaming = np.where(table.per_sample == 1, rounds * table.longest, -(-table.longest // t_b))
-        aux_bytes = np.broadcast_to(moved_bytes(workload, table), streaming.shape)
+        rounds = -(-workload.batch_size // point["t_b"])[:, None]
+        cycles, words = _gemm_round(workload, point["t_b"], point["t_i"])
+        gemm_bytes = words * workload.precision.bytes
+        table = _streams(workload, reading)
+        streaming, aux_bytes = _stream_costs(workload, table, point["t_b"])
         compute = np.int8(BOUNDS.index("compute"))
         return Costs(
             layer=np.concatenate([gemms.layer, table.layer]),
             phase=np.concatenate([gemms.phase, table.phase]),
-            cycles=np.concatenate([cycles, streaming], axis=1),
-            dram_bytes=np.concatenate([gemm_bytes, aux_bytes], axis=1),
-            bound=np.broadcast_to(compute, (len(t_b), len(gemms.layer) + len(table))),
+            cycles=np.concatenate([rounds * cycles, streaming], axis=1),
+            dram_bytes=np.concatenate([rounds * gemm_bytes, np.broadcast_to(aux_bytes, streaming.shape)], axis=1),
+            bound=np.broadcast_to(compute, (len(rounds), len(gemms.layer) + len(table))),
             tiling={},
+        )
+
+    def _totals(
+        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
+    ) -> Totals:
+        """The same sums, with what depends on t_b alone computed once for each value of it."""
+        t_b, index = np.unique(point["t_b"], return_inverse=True)
+        rounds = -(-workload.batch_size // point["t_b"])
+        cycles, words = _gemm_round(workload, point["t_b"], point["t_i"])
+        moved = words.sum(axis=1)
+        streaming, aux_bytes = _stream_costs(workload, _streams(workload, reading), t_b)
+        if self._has_roofline(reading):
+            per_byte = device.clock_hz / device.dram_bytes_per_s
+            words *= workload.precision.bytes * per_byte
+            np.maximum(cycles, words, out=cycles)
+            streaming = np.maximum(streaming, aux_bytes * per_byte)
+        return Totals(
+            rounds * cycles.sum(axis=1) + streaming.sum(axis=1)[index],
+            rounds * moved * workload.precision.bytes + aux_bytes.sum(),
         )
 
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
@@ -152,13 +169,17 @@ def _gemms(network: Network) -> _Gemms:
     return _Gemms(row, nests.phase, channels * nests.taps, filters, pixels, is_fc, nests.groups)
 
 
-def _gemm_tables(g: _Gemms, t_i: Int) -> tuple[Float, Float, Float]:
-    """For tiles of side ``t_i`` [U,1]: cycles of one round of samples, and bytes = per_sample * t_b + shared, [U,K].
+@lru_cache(maxsize=64)
+def _gemm_tables(network: Network, sides: int) -> tuple[Float, Float, Float]:
+    """For every tile side t_i below ``sides``: cycles of one round of samples, and elements moved per sample in
+    parallel and by all together, float [sides,K]; row 0 is not used.
 
     Padded tiles: a tile of t_i^3 products per sample takes t_i^2 cycles (DarkFPGA section IV.C). Each cycle reads one
     value per sample and one weight that all share, a fully connected layer t_i weights; results leave once per
     reduction (section IV.A). The weight gradient, which the paper leaves out, reads activation and error per sample.
     """
+    g = _gemms(network)
+    t_i = np.maximum(np.arange(sides), 1)[:, None]
 
     def pad(x: Int) -> Int:
         return -(-x // t_i) * t_i
@@ -173,15 +194,28 @@ def _gemm_tables(g: _Gemms, t_i: Int) -> tuple[Float, Float, Float]:
     return cycles * g.groups, cycles * g.groups * per_sample, cycles * g.groups * shared
 
 
-def _gemm_costs(workload: Workload, t_b: Int, t_i: Int) -> tuple[Float, Float]:
-    """Cycles and DRAM bytes of every matrix product, float [S,K]; ``t_b`` and ``t_i`` are [S]."""
-    sides, index = np.unique(t_i, return_inverse=True)
-    cycles, per_sample, shared = (a[index] for a in _gemm_tables(_gemms(workload.network), sides[:, None]))
-    rounds = -(-workload.batch_size // t_b)[:, None]
-    cycles *= rounds
-    per_sample *= (rounds * t_b[:, None]) * workload.precision.bytes
-    per_sample += (rounds * workload.precision.bytes) * shared
-    return cycles, per_sample
+def _gemm_round(workload: Workload, t_b: Int, t_i: Int) -> tuple[Float, Float]:
+    """Cycles and elements moved of every matrix product for one round of ``t_b`` samples, float [S,K]."""
+    sides = 1 << int(t_i.max(initial=1)).bit_length()
+    cycles, per_sample, shared = _gemm_tables(workload.network, sides)
+    words = per_sample[t_i]
+    words *= t_b[:, None]
+    words += shared[t_i]
+    return cycles[t_i], words
+
+
+def _streams(workload: Workload, reading: str) -> StreamTable:
+    """The streams of all operations beside the matrix products."""
+    overrides = _PUBLISHED if reading == "published" else _AUXILIARY
+    return stream_table(workload.network, workload.precision.bits, overrides)
+
+
+def _stream_costs(workload: Workload, table: StreamTable, t_b: Int) -> tuple[Float, Float]:
+    """Cycles [S,A] of streams with ``t_b`` lanes each (section IV.C), and their DRAM bytes [A]."""
+    rounds = -(-workload.batch_size // t_b[:, None])
+    parameters = -(-table.longest // t_b[:, None])
+    cycles = np.where(table.per_sample == 1, rounds * table.longest, parameters)
+    return cycles.astype(np.float64), moved_bytes(workload, table)
 
 
 def _accumulators(device: Device, precision: Precision, t_b: Int, t_i: Int) -> tuple[Float, Float]:

@@ -61,6 +61,13 @@ class TiledModel(ParallelismModel):
             depths[name] = int(values[min(int(np.searchsorted(values, words_needed)), len(values) - 1)])
         return depths
 
+    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint) -> Float:
+        """Every lane computes in every cycle, edges of the unrolled dimensions idle, float [S]."""
+        nests, total = loop_nests(workload.network), np.zeros(next(iter(point.values())).size)
+        for k in range(len(nests)):
+            total += self._problem(workload, device, point, next(iter(self.settings)), k).floor_cycles()
+        return total
+
     def _problem(
         self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int
     ) -> TilingProblem:

@@ -138,6 +138,14 @@ class TilingProblem:
             found = found.better(self._best_of(chunk, fixed))
         return found
 
+    def floor_cycles(self) -> Float:
+        """Computing alone, with one tile for the whole map, float [S]: no tiling on these lanes is faster."""
+        g, point, nest = self.geometry, self.point, self.nest
+        rows = np.full_like(nest.n, nest.r)
+        per_chunk = np.min([g.compute(point, nest, c, rows) * -(-nest.n // c) for c in g.chunks(point, nest)], axis=0)
+        cycles = nest.repeats * nest.batch * -(-nest.m // g.m_tile(point)) * per_chunk.astype(np.float64)
+        return np.asarray(cycles[:, 0])
+
     def times(self, chunk: Int, tr: Int, row_tiles: Int) -> TileTimes:
         """Cycles of a tile of ``tr`` rows where the map is cut into ``row_tiles``."""
         g, point, nest, width = self.geometry, self.point, self.nest, self.width

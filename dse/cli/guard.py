@@ -63,8 +63,7 @@ class GuardedGroup(VerbGroup):
             code = super().main(argv, prog_name, standalone_mode=False, **extra) or OK
             sys.stdout.flush()
         except BrokenPipeError:
-            _silence_stdout()
-            code = OK
+            code = _closed_pipe()
         except InputError as error:
             code = _fail(str(error))
         except _USAGE_ERROR as error:
@@ -74,6 +73,13 @@ class GuardedGroup(VerbGroup):
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         sys.exit(code)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb, and answer a closed pipe before typer does, whose exit code 1 means something else here."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return _closed_pipe()
 
 
 def repeat_list_flags(argv: Sequence[str]) -> list[str]:
@@ -97,9 +103,10 @@ def _fail(text: str) -> int:
     return BAD_INPUT
 
 
-def _silence_stdout() -> None:
-    """Nobody reads stdout any more: what is still buffered goes nowhere, so that the exit stays quiet."""
+def _closed_pipe() -> int:
+    """Nobody reads stdout any more, as under ``| head``: what is still buffered goes nowhere and the exit is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return OK
 
 
 def _usage_text(error: Any) -> str:

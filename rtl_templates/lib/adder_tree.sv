@@ -20,11 +20,11 @@ module adder_tree #(
   output logic signed [OutWidth-1:0]     sum_o
 );
 
-  if (NumOperands < 1 || NumOperands > 1024) begin : gen_bad_num_operands
-    $fatal(1, "adder_tree: NumOperands must be from 1 to 1024");
+  if (NumOperands < 1 || NumOperands > 256) begin : gen_bad_num_operands
+    $fatal(1, "adder_tree: NumOperands must be from 1 to 256");
   end
-  if (InWidth < 1 || InWidth > 64) begin : gen_bad_in_width
-    $fatal(1, "adder_tree: InWidth must be from 1 to 64");
+  if (InWidth < 2 || InWidth > 48) begin : gen_bad_in_width
+    $fatal(1, "adder_tree: InWidth must be from 2 to 48");
   end
 
   for (genvar l = 0; l <= Latency; l++) begin : gen_level

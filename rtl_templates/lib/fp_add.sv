@@ -25,11 +25,11 @@ module fp_add #(
   output logic [Width-1:0] result_o
 );
 
-  if (ExpWidth < 3 || ExpWidth > 11) begin : gen_bad_exp_width
-    $fatal(1, "fp_add: ExpWidth must be from 3 to 11");
+  if (ExpWidth < 4 || ExpWidth > 8) begin : gen_bad_exp_width
+    $fatal(1, "fp_add: ExpWidth must be from 4 to 8");
   end
-  if (ManWidth < 2 || ManWidth > 52) begin : gen_bad_man_width
-    $fatal(1, "fp_add: ManWidth must be from 2 to 52");
+  if (ManWidth < 3 || ManWidth > 23) begin : gen_bad_man_width
+    $fatal(1, "fp_add: ManWidth must be from 3 to 23");
   end
 
   localparam int unsigned SigWidth   = ManWidth + 1;

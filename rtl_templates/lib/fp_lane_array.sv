@@ -5,7 +5,7 @@
 // Lane (m, n) multiplies a_i[n], shared by all outputs, by b_i[m][n].
 // tree_i = 0: adder n adds partial_i[m][n] to the product of lane (m, n) (weight gradient).
 // tree_i = 1: adders 1 to Inputs-1 sum the products over n, adder 0 adds partial_i[m][0] to their sum (forward, input
-// gradient). Adder k takes the results of 2k and 2k+1 where those are below Inputs, else products 2k-Inputs, 2k+1-Inputs.
+// gradient). Adder k takes operands 2k and 2k+1: below Inputs the results of those adders, else products less Inputs.
 // partial_i is taken when it meets its addend: 3 enabled cycles (the multiplier's latency) after the operands in lane
 // mode, 3 + 5 * log2(Inputs) after them in tree mode; result_o follows 5 enabled cycles later. Whoever changes tree_i
 // drains the pipeline first. In tree mode only result_o[m][0] is meaningful. en_i = 0 stalls.

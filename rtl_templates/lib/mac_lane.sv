@@ -10,7 +10,7 @@
 
 module mac_lane #(
   parameter int unsigned OperandWidth = 8,  // 8 or 16
-  parameter int unsigned AccWidth     = 32, // at least 2 * OperandWidth
+  parameter int unsigned AccWidth     = 32, // from 2 * OperandWidth to 48
   localparam int unsigned ProductWidth = 2 * OperandWidth
 ) (
   input  logic                           clk_i,
@@ -29,8 +29,8 @@ module mac_lane #(
   if (OperandWidth != 8 && OperandWidth != 16) begin : gen_bad_operand_width
     $fatal(1, "mac_lane: OperandWidth must be 8 or 16");
   end
-  if (AccWidth < ProductWidth || AccWidth > 64) begin : gen_bad_acc_width
-    $fatal(1, "mac_lane: AccWidth must be from 2 * OperandWidth to 64");
+  if (AccWidth < ProductWidth || AccWidth > 48) begin : gen_bad_acc_width
+    $fatal(1, "mac_lane: AccWidth must be from 2 * OperandWidth to 48");
   end
 
   logic                           product_valid_q, acc_valid_q;

@@ -86,8 +86,12 @@ class FloatFormat:
         low = [0, 1, man_all, man_all + 1, man_all + 2, 2 * man_all + 1, 2 * man_all + 2]
         unit = [one - 1, one, one + 1, one | man_all, one | 1 << (self.man_width - 1)]
         # Exponents at which one more or one less place decides between result and sticky bit, under- and overflow.
-        far = [(self.bias + d) << self.man_width | m for d in range(-self.man_width - 4, self.man_width + 5)
-               for m in (0, 1, man_all) if 0 < self.bias + d < self.exp_max]
+        far = [
+            (self.bias + d) << self.man_width | m
+            for d in range(-self.man_width - 4, self.man_width + 5)
+            for m in (0, 1, man_all)
+            if 0 < self.bias + d < self.exp_max
+        ]
         half = [(self.bias // 2 + d) << self.man_width | m for d in (0, 1) for m in (0, 1, man_all)]
         infinity = self.exp_max << self.man_width
         high = [infinity - 1, infinity - 2, infinity - man_all - 1, infinity, infinity + 1, infinity | man_all]

@@ -80,15 +80,24 @@ def verilate(top: str, parameters: Mapping[str, int], options: list[str], cwd: P
     """Run Verilator on one module of the library; RuntimeError carries its messages if it refuses."""
     values = [f"-G{name}={value}" for name, value in parameters.items()]
     # An elaboration error of ours is a warning to Verilator, and only fatal as long as nobody adds -Wno-fatal.
-    command = [str(verilator_root() / "bin" / "verilator_bin"), "-Werror-USERFATAL", "-y", str(LIBRARY), "--top-module", top]
+    command = [
+        str(verilator_root() / "bin" / "verilator_bin"),
+        "-Werror-USERFATAL",
+        "-y",
+        str(LIBRARY),
+        "--top-module",
+        top,
+    ]
     _run([*command, *values, *options, str(LIBRARY / f"{top}.sv")], cwd)
 
 
 def _compiler() -> str:
     path = shutil.which("g++")
     if path is None:
-        raise MissingToolError("g++ is missing: install a C++20 compiler (Debian: apt-get install g++); "
-                               "the Python side is pip install '.[rtl]'")
+        raise MissingToolError(
+            "g++ is missing: install a C++20 compiler (Debian: apt-get install g++); "
+            "the Python side is pip install '.[rtl]'"
+        )
     return path
 
 
@@ -179,9 +188,7 @@ class RtlModel:
         self._library.model_run(model, len(data), data.ctypes.data, result.ctypes.data)
         self._library.model_delete(model)
         ends = np.cumsum([port.words for port in self.outputs])
-        return {
-            port.name: result[:, end - port.words : end] for port, end in zip(self.outputs, ends, strict=True)
-        }
+        return {port.name: result[:, end - port.words : end] for port, end in zip(self.outputs, ends, strict=True)}
 
 
 def pack(values: npt.NDArray[np.generic], width: int) -> Words:

@@ -40,13 +40,17 @@ def drive(model: RtlModel, a: Bits, b: Bits, latency: int, seed: int, stall: flo
 
 def assert_same(fmt: FloatFormat, a: Bits, b: Bits, got: Bits, want: Bits) -> None:
     wrong = np.flatnonzero(got != want[: len(got)])
-    lines = [f"{fmt.decode(a[i : i + 1])[0]!r} {fmt.decode(b[i : i + 1])[0]!r}: {int(a[i]):#x} {int(b[i]):#x} "
-             f"got {int(got[i]):#x} want {int(want[i]):#x}" for i in wrong[:10]]
+    lines = [
+        f"{fmt.decode(a[i : i + 1])[0]!r} {fmt.decode(b[i : i + 1])[0]!r}: {int(a[i]):#x} {int(b[i]):#x} "
+        f"got {int(got[i]):#x} want {int(want[i]):#x}"
+        for i in wrong[:10]
+    ]
     assert not len(wrong), "\n".join([f"{len(wrong)} of {len(got)} wrong", *lines])
 
 
-def check_unit(build_model: Callable[..., RtlModel], unit: str, fmt: FloatFormat, pairs: tuple[Bits, Bits],
-               stall: float) -> None:
+def check_unit(
+    build_model: Callable[..., RtlModel], unit: str, fmt: FloatFormat, pairs: tuple[Bits, Bits], stall: float
+) -> None:
     model = build_model(unit, ExpWidth=fmt.exp_width, ManWidth=fmt.man_width)
     a, b = pairs
     latency = LATENCY[unit]
@@ -106,11 +110,19 @@ def expected_sums(fmt: FloatFormat, products: Bits, partial: Bits, tree: bool) -
 
 
 @pytest.mark.parametrize("tree", [False, True], ids=["lanes", "tree"])
-@pytest.mark.parametrize(("outputs", "inputs", "fmt"), [
-    (1, 1, FORMATS[0]), (2, 2, FORMATS[0]), (2, 4, FORMATS[0]), (1, 2, FORMATS[1]),
-], ids=["1x1-bf16", "2x2-bf16", "2x4-bf16", "1x2-fp32"])
-def test_lane_array(build_model: Callable[..., RtlModel], outputs: int, inputs: int, fmt: FloatFormat,
-                    tree: bool) -> None:
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "fmt"),
+    [
+        (1, 1, FORMATS[0]),
+        (2, 2, FORMATS[0]),
+        (2, 4, FORMATS[0]),
+        (1, 2, FORMATS[1]),
+    ],
+    ids=["1x1-bf16", "2x2-bf16", "2x4-bf16", "1x2-fp32"],
+)
+def test_lane_array(
+    build_model: Callable[..., RtlModel], outputs: int, inputs: int, fmt: FloatFormat, tree: bool
+) -> None:
     model = build_model("fp_lane_array", ExpWidth=fmt.exp_width, ManWidth=fmt.man_width, Outputs=outputs, Inputs=inputs)
     rng = np.random.default_rng(inputs)
     cycles, count = 3000, outputs * inputs
@@ -120,8 +132,16 @@ def test_lane_array(build_model: Callable[..., RtlModel], outputs: int, inputs: 
     keep = np.uint64(1 << (fmt.width - 1) | (1 << fmt.man_width) - 1)
     bits = np.where(rng.random(bits.shape) < 0.02, bits, bits & keep | exponents << np.uint64(fmt.man_width))
     a, b, partial = bits[:, :inputs], bits[:, inputs : inputs + count], bits[:, inputs + count :]
-    out = model.run({"en_i": enable, "tree_i": np.full(cycles, tree), "valid_i": np.ones(cycles),
-                     "a_i": pack(a, fmt.width), "b_i": pack(b, fmt.width), "partial_i": pack(partial, fmt.width)})
+    out = model.run(
+        {
+            "en_i": enable,
+            "tree_i": np.full(cycles, tree),
+            "valid_i": np.ones(cycles),
+            "a_i": pack(a, fmt.width),
+            "b_i": pack(b, fmt.width),
+            "partial_i": pack(partial, fmt.width),
+        }
+    )
     levels = int(np.log2(inputs)) if tree else 0
     meets = LATENCY["fp_mul"] + LATENCY["fp_add"] * levels
     latency = meets + LATENCY["fp_add"]

@@ -71,8 +71,7 @@ def test_mac_lane(build_model: Callable[..., RtlModel], width: int, acc_width: i
     a, b = random_operands(rng, width, (CYCLES, 1)), random_operands(rng, width, (CYCLES, 1))
     a[50:60], b[50:60] = -(1 << (width - 1)), -(1 << (width - 1))
     enable, valid, clear = random_control(rng, CYCLES)
-    out = model.run({"en_i": enable, "valid_i": valid, "clear_i": clear,
-                     "a_i": pack(a, width), "b_i": pack(b, width)})
+    out = model.run({"en_i": enable, "valid_i": valid, "clear_i": clear, "a_i": pack(a, width), "b_i": pack(b, width)})
     product = a[enable] * b[enable]
     got_product = signed(unpack(out["product_o"], 2 * width, 1), 2 * width)[enable]
     np.testing.assert_array_equal(got_product, product)
@@ -83,7 +82,7 @@ def test_mac_lane(build_model: Callable[..., RtlModel], width: int, acc_width: i
     check_stalls(out, enable, first=20)
 
 
-@pytest.mark.parametrize(("operands", "width"), [(1, 16), (2, 32), (3, 16), (7, 5), (16, 16), (48, 32)])
+@pytest.mark.parametrize(("operands", "width"), [(1, 16), (2, 48), (3, 16), (7, 2), (16, 16), (48, 32), (256, 8)])
 def test_adder_tree(build_model: Callable[..., RtlModel], operands: int, width: int) -> None:
     model = build_model("adder_tree", NumOperands=operands, InWidth=width)
     rng = np.random.default_rng(operands)
@@ -104,10 +103,12 @@ def test_adder_tree(build_model: Callable[..., RtlModel], operands: int, width: 
     check_stalls(out, enable, first=20)
 
 
-@pytest.mark.parametrize(("width", "acc_width", "outputs", "inputs"),
-                         [(8, 32, 1, 1), (8, 32, 4, 4), (16, 48, 2, 3), (8, 24, 3, 8)])
-def test_lane_array(build_model: Callable[..., RtlModel], width: int, acc_width: int, outputs: int,
-                    inputs: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "acc_width", "outputs", "inputs"), [(8, 32, 1, 1), (8, 32, 4, 4), (16, 48, 2, 3), (8, 24, 3, 8)]
+)
+def test_lane_array(
+    build_model: Callable[..., RtlModel], width: int, acc_width: int, outputs: int, inputs: int
+) -> None:
     model = build_model("int_lane_array", OperandWidth=width, AccWidth=acc_width, Outputs=outputs, Inputs=inputs)
     rng = np.random.default_rng(inputs)
     cycles, lanes = 4000, outputs * inputs
