@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.device import Device
 from dse.devices import load_device
+from dse.errors import InputError
 from dse.estimate import Estimate
 from dse.model import ParallelismModel, Tiling
 from dse.network import Network
@@ -51,5 +53,8 @@ def estimate(
     )
     board = device if isinstance(device, Device) else load_device(device)
     model = family if isinstance(family, ParallelismModel) else family_named(family)
+    for name, values in point.items():
+        if np.asarray(values).dtype.kind not in "iuf":
+            raise InputError(f"parameter {name}", "must be a whole number or an array of them", values)
     legal = model.space(workload, board).as_point(point)
     return model.evaluate(workload, board, legal, reading=reading, detail=detail, tiling=tiling)

@@ -56,8 +56,7 @@ def _smallest_buffers(
 def _lowest_latency(
     model: ParallelismModel, workload: Workload, device: Device, given: dict[str, int], reading: str
 ) -> tuple[dict[str, int], str]:
-    from dse.search import Problem, exact_search
-    from dse.search.diagnose import diagnose
+    from dse.search import Problem, diagnose, exact_search
 
     problem = Problem.of(model, workload, device, reading=reading, fixed=given)
     found = exact_search(problem)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Table", "number", "percent", "point_text", "print_json", "print_tables", "seconds"]
+__all__ = ["Table", "number", "percent", "point_text", "print_json", "print_tables", "seconds", "share"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ def percent(part: float | None, whole: float) -> str:
     if part is None or not whole:
         return ""
     return f"{100 * part / whole:.1f} %"
+
+
+def share(value: float, form: str) -> str:
+    """``0.0123`` as ``1.23 %`` with the format ``form``; what is not known as ``unknown``."""
+    return f"{100 * value:{form}} %" if math.isfinite(value) else "unknown"
 
 
 def seconds(value: float | None) -> str:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from dse.cli.guard import NOTHING_FEASIBLE, OK
 from dse.cli.options import Json
-from dse.cli.output import Table, number, print_json, print_tables
+from dse.cli.output import Table, number, print_json, print_tables, share
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dse.validation import ValidationRow
 
 __all__ = ["validate"]
@@ -27,28 +29,35 @@ def validate(as_json: Json = False) -> int:
     return OK if all(row.ok for row in rows) else NOTHING_FEASIBLE
 
 
-def _print(rows: list[ValidationRow]) -> None:
+def _print(rows: Sequence[ValidationRow]) -> None:
+    notes = {text: number for number, text in enumerate(dict.fromkeys(row.note for row in rows if row.note), 1)}
+    papers = dict.fromkeys(row.paper for row in rows)
+    print_tables(*(_table(paper, [row for row in rows if row.paper == paper], notes) for paper in papers))
+    print()
+    for text, position in notes.items():
+        print(f"[{position}] {text}")
+    missed = sum(not row.ok for row in rows)
+    print(f"{len(rows)} values, {missed or 'none'} outside their tolerance")
+
+
+def _table(paper: str, rows: Sequence[ValidationRow], notes: Mapping[str, int]) -> Table:
     cells = [
         (
-            row.paper,
             row.table,
             row.row,
             row.quantity,
             row.unit,
             number(row.published, 3),
             number(row.model, 3),
-            f"{100 * row.deviation:+.2f} %",
-            f"{100 * row.tolerance:.2f} %",
+            share(row.deviation, "+.2f"),
+            share(row.tolerance, ".2f"),
             row.status,
             "ok" if row.ok else "MISSED",
+            f"[{notes[row.note]}]" if row.note else "",
         )
         for row in rows
     ]
     columns = (
-        "paper", "table", "row", "quantity", "unit", "published", "model", "deviation", "tolerance", "status", "",
+        "table", "row", "quantity", "unit", "published", "model", "deviation", "tolerance", "status", "", "note",
     )  # fmt: skip
-    print_tables(Table("Published values and the models", columns, cells, "lllllrrrrll"))
-    notes = list(dict.fromkeys(f"{row.paper}, {row.table}, {row.row}: {row.note}" for row in rows if row.note))
-    missed = sum(not row.ok for row in rows)
-    for line in ("", *notes, f"{len(rows)} values, {missed or 'none'} outside their tolerance"):
-        print(line)
+    return Table(paper, columns, cells, "llllrrrrlll")

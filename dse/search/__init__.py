@@ -13,11 +13,11 @@ from dse.search.samplers import METHODS, SAMPLERS
 if TYPE_CHECKING:
     from dse.search.cell import Settings, front_gap, proven_optimum, run_cell, search_cell
     from dse.search.collector import Limits
-    from dse.search.diagnose import diagnose, smallest_board
+    from dse.search.diagnosis import diagnose, smallest_board
     from dse.search.exhaustive import ExactResult, exact_search
-    from dse.search.optuna_search import SampledResult, optuna_search
     from dse.search.pareto import Front, hypervolume, non_dominated
     from dse.search.problem import Problem, check_objectives
+    from dse.search.sampling import SampledResult, optuna_search
 
 __all__ = [
     "METHODS",
@@ -44,9 +44,9 @@ __all__ = [
 _HOME = {
     "cell": ("Settings", "front_gap", "proven_optimum", "run_cell", "search_cell"),
     "collector": ("Limits",),
-    "diagnose": ("diagnose", "smallest_board"),
+    "diagnosis": ("diagnose", "smallest_board"),
     "exhaustive": ("ExactResult", "exact_search"),
-    "optuna_search": ("SampledResult", "optuna_search"),
+    "sampling": ("SampledResult", "optuna_search"),
     "pareto": ("Front", "hypervolume", "non_dominated"),
     "problem": ("Problem", "check_objectives"),
 }

@@ -16,12 +16,12 @@ from dse.model import ParallelismModel
 from dse.results import Candidate, Cell, Proof
 from dse.search.candidates import candidate, candidates
 from dse.search.collector import Limits, OnProgress
-from dse.search.diagnose import diagnose
+from dse.search.diagnosis import diagnose
 from dse.search.exhaustive import ExactResult, exact_search
-from dse.search.optuna_search import SampledResult, check_sampling, optuna_search
 from dse.search.pareto import Front, hypervolume
 from dse.search.problem import Points, Problem
 from dse.search.samplers import METHODS
+from dse.search.sampling import SampledResult, check_sampling, optuna_search
 from dse.search.table import Thinned
 from dse.workload import Workload
 

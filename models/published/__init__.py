@@ -1,0 +1,1 @@
+"""Published tables, a TOML file a paper; see ``dse.validation``."""
