@@ -68,7 +68,7 @@ def choose_axes(cells: Iterable[Cell]) -> tuple[Axis, Axis]:
         for name in dict.fromkeys([*wanted, "latency", "dsp", "bram"])
         if name in _AXES and (not candidates or any(not math.isnan(_AXES[name].of(c)) for c in candidates))
     ]
-    first, second = (known + [_AXES["latency"], _AXES["dsp"]])[:2]
+    first, second = [*known, _AXES["latency"], _AXES["dsp"]][:2]
     if second.objective == "latency":
         first, second = second, first
     return scaled(first, candidates), scaled(second, candidates)

@@ -46,9 +46,7 @@ def _shortage(panel: Panel, cell: Cell) -> Shortage:
     )
     lacks = "; ".join(_lack(panel, cell, name, excess) for name, excess in short.items())
     text = f"The nearest point, {nearest} ({seconds(time_s)} an iteration), is short of {lacks}. {board}"
-    return Shortage(
-        cell.family, short, nearest, time_s, found.smallest_board, command(cell, found.nearest), text
-    )
+    return Shortage(cell.family, short, nearest, time_s, found.smallest_board, command(cell, found.nearest), text)
 
 
 def _lack(panel: Panel, cell: Cell, name: str, excess: float) -> str:

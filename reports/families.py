@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from dse.reports.panels import Panel
-from dse.reports.text import escape, number, parameters, significant
+from dse.reports.text import escape, number, parameters, records, significant
 from dse.reports.theme import MUTED, Style, base_figure
 from dse.reports.winners import best_paper
 from dse.results import Candidate, Cell
 
-__all__ = ["MEASURES", "family_data", "family_figure"]
+__all__ = ["MEASURES", "family_caption", "family_data", "family_figure"]
+
+_TALLEST = 2.0
 
 MEASURES = {
     "samples_per_s": "throughput (samples/s)",
@@ -23,7 +26,10 @@ MEASURES = {
 
 
 def family_data(panel: Panel) -> pd.DataFrame:
-    """One row per family and design: family, design (``best`` or ``paper``), origin, feasible, point, MEASURES (NaN unknown)."""
+    """One row per family and design; columns family, design (``best``, ``paper``), origin, feasible, point, MEASURES.
+
+    An unknown figure is NaN.
+    """
     rows = []
     for cell in panel.cells:
         if cell.best is not None:
@@ -48,18 +54,36 @@ def _row(cell: Cell, design: str, candidate: Candidate) -> dict[str, object]:
     }
 
 
+def _drawn(data: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """The rows that a figure can show: known, and not so far above all that fit as to flatten them."""
+    known = data[data[measure].notna()]
+    highest = known[known["feasible"]][measure].max()
+    return known if math.isnan(highest) else known[known["feasible"] | (known[measure] <= _TALLEST * highest)]
+
+
+def family_caption(panel: Panel, data: pd.DataFrame, measure: str) -> str:
+    """What the figure shows and which designs are off its scale."""
+    text = f"{panel.title}: {MEASURES[measure]}. Both designs of a family are estimated by the same model."
+    known = data[data[measure].notna()]
+    for row in records(known[~known.index.isin(_drawn(data, measure).index)]):
+        value = significant(row[measure], 3)
+        text += f" {row['origin']}, {row['point']}, does not fit {panel.device} and is off the scale ({value})."
+    return text
+
+
 def family_figure(data: pd.DataFrame, measure: str, styles: Mapping[str, Style]) -> go.Figure:
     """Grouped bars: the best design filled, the paper's hatched, grey where it does not fit the board."""
+    drawn = _drawn(data, measure)
     figure = base_figure(340)
     figure.update_layout(
         barmode="group",
         bargap=0.35,
         bargroupgap=0.08,
         xaxis={"type": "category", "title": {"text": "family"}, "showgrid": False},
-        yaxis={"title": {"text": MEASURES[measure]}, "rangemode": "tozero", "tickformat": "~s"},
+        yaxis={"title": {"text": MEASURES[measure]}, "rangemode": "tozero", "tickformat": ",~g"},
     )
     for design, title in (("best", "best found"), ("paper", "paper's design (grey: does not fit)")):
-        part = data[(data["design"] == design) & data[measure].notna()]
+        part = drawn[drawn["design"] == design]
         if part.empty:
             continue
         fills = [styles[f].colour if fits else MUTED for f, fits in part[["family", "feasible"]].to_numpy()]
@@ -77,9 +101,9 @@ def family_figure(data: pd.DataFrame, measure: str, styles: Mapping[str, Style])
                 textposition="outside",
                 cliponaxis=False,
                 customdata=[
-                    f"<b>{escape(r.family)}</b>, {escape(r.origin)}{'' if r.feasible else ' (does not fit)'}"
-                    f"<br>{escape(r.point)}<br>{significant(getattr(r, measure))}"
-                    for r in part.itertuples()
+                    f"<b>{escape(r['family'])}</b>, {escape(r['origin'])}{'' if r['feasible'] else ' (does not fit)'}"
+                    f"<br>{escape(r['point'])}<br>{significant(r[measure])}"
+                    for r in records(part)
                 ],
                 hovertemplate=f"%{{customdata}} {escape(MEASURES[measure].split('(')[1].rstrip(')'))}<extra></extra>",
             )

@@ -9,15 +9,18 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dse.network import MAC_OPERATIONS
-from dse.reports.text import escape, number, parameters, percent, significant, time_unit
+from dse.reports.text import escape, number, parameters, percent, records, significant, time_unit
 from dse.reports.theme import INK, PHASE_STYLES, base_figure
 from dse.results import Cell
 from dse.workload import PHASES
 
-__all__ = ["MOST_ROWS", "LayerData", "layer_data", "layer_figure"]
+__all__ = ["MOST_ROWS", "SCROLLING_ROWS", "LayerData", "layer_data", "layer_figure"]
 
 MOST_ROWS = 60
 """Networks with more layers have their quick auxiliary layers summed in one row."""
+
+SCROLLING_ROWS = 45
+"""A figure with more rows scrolls; its axis is then at the top, where reading starts."""
 
 _QUICK = 0.005
 _LONGEST_NAME = 26
@@ -89,7 +92,9 @@ def _group_quick(frame: pd.DataFrame, layers: int, total: float) -> tuple[pd.Dat
 def layer_figure(data: LayerData) -> go.Figure:
     """Stacked horizontal bars, one a layer, in network order; a tick on each at its MAC floor."""
     names = data.floor["layer"].to_list()
-    figure = base_figure(max(260, 130 + 22 * len(names)))
+    height_px = max(260, 130 + 22 * len(names))
+    figure = base_figure(height_px)
+    scrolls = len(names) > SCROLLING_ROWS
     longest = data.frame.groupby("layer")["seconds"].sum().max()
     factor, unit = time_unit(float(longest) if longest > 0 else 1e-3)
     for phase in PHASES:
@@ -102,9 +107,9 @@ def layer_figure(data: LayerData) -> go.Figure:
             x=(floors["floor_s"] * factor).to_list(),
             y=floors["layer"].map(escape).to_list(),
             customdata=[
-                f"<b>{escape(r.layer)}</b><br>MAC floor: {significant(r.mac_floor_cycles)} cycles, "
-                f"{percent(r.mac_floor_cycles / r.cycles if r.cycles else math.nan)} of this layer's"
-                for r in floors.itertuples()
+                f"<b>{escape(r['layer'])}</b><br>MAC floor: {significant(r['mac_floor_cycles'])} cycles, "
+                f"{percent(r['mac_floor_cycles'] / r['cycles'] if r['cycles'] else math.nan)} of this layer's"
+                for r in records(floors)
             ],
             mode="markers",
             name="MAC floor (every lane busy)",
@@ -115,7 +120,11 @@ def layer_figure(data: LayerData) -> go.Figure:
     figure.update_layout(
         barmode="stack",
         bargap=0.25,
-        xaxis={"title": {"text": f"time per iteration ({unit})"}, "rangemode": "tozero", "tickformat": ",~g"},
+        legend={"y": 1 + (64 if scrolls else 10) / height_px},
+        xaxis={
+            "title": {"text": f"time per iteration ({unit})"}, "rangemode": "tozero", "tickformat": ",~g",
+            "side": "top" if scrolls else "bottom",
+        },
         yaxis={
             "type": "category", "categoryorder": "array", "categoryarray": [escape(n) for n in names],
             "range": [len(names) - 0.5, -0.5], "tickmode": "array", "tickvals": list(range(len(names))),
@@ -134,12 +143,12 @@ def _bars(part: pd.DataFrame, phase: str, factor: float) -> go.Bar:
         name=title,
         marker={"color": colour},
         customdata=[
-            f"<b>{escape(r.layer)}</b> ({escape(r.op)}), {title}"
-            f"<br>{significant(r.cycles)} cycles, {percent(r.share, 2)} of the iteration"
-            f"<br>MAC floor {significant(r.mac_floor_cycles)} cycles"
-            f"<br>bound by {escape(r.bound)}, {significant(r.dram_bytes / 1e6)} MB of DRAM traffic"
-            + (f"<br>tiling {escape(r.tiling)}" if r.tiling else "")
-            for r in part.itertuples()
+            f"<b>{escape(r['layer'])}</b> ({escape(r['op'])}), {title}"
+            f"<br>{significant(r['cycles'])} cycles, {percent(r['share'], 2)} of the iteration"
+            f"<br>MAC floor {significant(r['mac_floor_cycles'])} cycles"
+            f"<br>bound by {escape(r['bound'])}, {significant(r['dram_bytes'] / 1e6)} MB of DRAM traffic"
+            + (f"<br>tiling {escape(r['tiling'])}" if r["tiling"] else "")
+            for r in records(part)
         ],
         hovertemplate="%{customdata}<extra></extra>",
     )

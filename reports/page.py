@@ -13,13 +13,13 @@ from plotly.offline import get_plotlyjs
 
 from dse.device import Device
 from dse.reports.diagnosis import diagnosis_html
-from dse.reports.families import MEASURES, family_data, family_figure
-from dse.reports.layers import layer_data, layer_figure
+from dse.reports.families import MEASURES, family_caption, family_data, family_figure
+from dse.reports.layers import SCROLLING_ROWS, layer_data, layer_figure
 from dse.reports.panels import Panel, make_panels, winner_sentence
 from dse.reports.pareto import pareto_data
 from dse.reports.pareto_figure import pareto_caption, pareto_figure
 from dse.reports.resources import resource_data, resource_figure
-from dse.reports.text import escape, parameters, percent
+from dse.reports.text import escape, parameters, percent, resource_title
 from dse.reports.theme import Style, embed, family_styles
 from dse.reports.winners import winner_table
 from dse.results import Cell, ResultSet
@@ -28,7 +28,7 @@ __all__ = ["render"]
 
 _POINTS_PER_REPORT = 60_000
 _POINTS_PER_CELL = (300, 5_000)
-_SCROLLING_ROWS = 45
+_NO_CELLS = "<p>The sweep has no cells.</p>"
 
 
 def render(result: ResultSet, boards: Mapping[str, Device] | None = None) -> str:
@@ -43,15 +43,15 @@ def render(result: ResultSet, boards: Mapping[str, Device] | None = None) -> str
     per_cell = min(most, max(fewest, _POINTS_PER_REPORT // max(1, len(result.cells))))
     template = _read("page.html")
     plotly = get_plotlyjs()
-    scripts = [plotly, *re.findall(r"<script>\n(.*?)</script>", template, re.DOTALL)[1:]]
+    scripts = [plotly, *re.findall(r"<script>(\n.*?)</script>", template, re.DOTALL)]
     return Template(template).substitute(
         title=escape(_title(result)),
-        hashes=" ".join(f"'sha256-{_digest(text)}'" for text in (scripts[0], *("\n" + s for s in scripts[1:]))),
+        hashes=" ".join(f"'sha256-{_digest(text)}'" for text in scripts),
         css=_read("page.css"),
         plotly=plotly,
         head=_head(result),
-        answers="".join(f'<li><a href="#panel-{p.number}">{escape(p.title)}</a>: {escape(winner_sentence(p))}</li>' for p in panels),
-        panels="".join(_panel(panel, styles, per_cell) for panel in panels) or "<p>The sweep has no cells.</p>",
+        answers="".join(_answer(panel) for panel in panels),
+        panels="".join(_panel(panel, styles, per_cell, len(panels) == 1) for panel in panels) or _NO_CELLS,
         version=escape(result.run.version),
     )
 
@@ -105,9 +105,15 @@ def _search(cell: Cell) -> str:
     return f"{cell.method} ({cell.sampler})" if cell.sampler else cell.method
 
 
-def _panel(panel: Panel, styles: Mapping[str, Style], per_cell: int) -> str:
+def _answer(panel: Panel) -> str:
+    return f'<li><a href="#panel-{panel.number}">{escape(panel.title)}</a>: {escape(winner_sentence(panel))}</li>'
+
+
+def _panel(panel: Panel, styles: Mapping[str, Style], per_cell: int, alone: bool) -> str:
+    """A panel's section; ``alone`` leaves out the sentence that stands under Answers, right above."""
     parts = [
-        f"<h2>{escape(panel.title)}</h2><p class=answer>{escape(winner_sentence(panel))}</p>",
+        f"<h2>{escape(panel.title)}</h2>",
+        "" if alone else f'<p class="answer">{escape(winner_sentence(panel))}</p>',
         _section("Best design of each family", winner_table(panel) + diagnosis_html(panel)),
         _section("Trade-off", _trade_off(panel, styles, per_cell)),
         _section("Families against each other and their papers", _families(panel, styles)),
@@ -135,8 +141,7 @@ def _families(panel: Panel, styles: Mapping[str, Style]) -> str:
     for measure, title in MEASURES.items():
         if data[measure].notna().any():
             name = f"families-{measure.replace('_', '-')}-{panel.number}"
-            caption = f"{panel.title}: {title}. Both designs of a family are estimated by the same model."
-            figures += embed(family_figure(data, measure, styles), name, caption)
+            figures += embed(family_figure(data, measure, styles), name, family_caption(panel, data, measure))
         elif not data.empty:
             figures += f"<p>{escape(title)}: not published for {escape(panel.device)}.</p>"
     return f'<div class="pair">{figures}</div>' if figures else ""
@@ -158,7 +163,7 @@ def _layers(panel: Panel) -> str:
         )
         if data.grouped:
             caption += f" The last row sums {data.grouped} auxiliary layers of less than 0.5 % of the time each."
-        figure = embed(layer_figure(data), f"layers-{panel.number}-{number}", caption, tall=rows > _SCROLLING_ROWS)
+        figure = embed(layer_figure(data), f"layers-{panel.number}-{number}", caption, tall=rows > SCROLLING_ROWS)
         first = cell is panel.winner
         body = figure if first else f"<details><summary>{escape(cell.family)}</summary>{figure}</details>"
         parts.append((not first, body))
@@ -170,9 +175,9 @@ def _resources(panel: Panel, styles: Mapping[str, Style]) -> str:
     if data.empty:
         return ""
     if panel.board is None:
-        return f"<p>The description of {escape(panel.device)} that the run used is not at hand: shares are not shown.</p>"
+        return f"<p>The run's description of {escape(panel.device)} is not at hand: shares of it are unknown.</p>"
     absent = [r for r, part in data.groupby("resource", sort=False) if (part["capacity"] == 0).all()]
-    caption = f"{panel.title}: share of the chip that the best design of each family takes. The dashed line is the chip."
+    caption = f"{panel.title}: what the best design of each family takes. The dashed line is the whole chip."
     if absent:
-        caption += f" The board has no {_listing(absent)}."
+        caption += f" The board has no {_listing(resource_title(str(r)) for r in absent)}."
     return embed(resource_figure(data, styles), f"resources-{panel.number}", caption)

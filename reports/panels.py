@@ -1,4 +1,4 @@
-"""Panels: the cells that may be compared (same network, board, batch size and precision), and what they say in words."""
+"""Panels: cells that may be compared (same network, board, batch size and precision), and what they say in words."""
 
 from __future__ import annotations
 

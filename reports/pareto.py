@@ -126,10 +126,11 @@ def _front(panel: Panel, clouds: Sequence[Cloud], x: Axis, y: Axis) -> pd.DataFr
         values = fits[[f"parameter {name}" for name in cloud.names]].to_numpy()
         points = [parameters(dict(zip(cloud.names, row, strict=True))) for row in values]
         rows += list(zip(fits["x"], fits["y"], [cell.family] * len(fits), points, strict=True))
-    frame = pd.DataFrame(rows, columns=["x", "y", "family", "parameters"])
+    frame = pd.DataFrame(rows, columns=["x", "y", "family", "parameters"]).astype({"x": float, "y": float})
     frame = frame[np.isfinite(frame["x"]) & np.isfinite(frame["y"])]
     frame = frame[pareto_mask(frame["x"].to_numpy(), frame["y"].to_numpy())]
-    return frame.sort_values("x", ignore_index=True)
+    sorted_frame: pd.DataFrame = frame.sort_values("x", ignore_index=True)
+    return sorted_frame
 
 
 def _marks(cell: Cell, x: Axis, y: Axis) -> list[Mark]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,9 +29,10 @@ def pareto_figure(data: ParetoData, panel: Panel, styles: Mapping[str, Style]) -
         figure.add_trace(_points(data, cloud, styles[cloud.family], fits=True, legend=True))
     figure.add_trace(_front(data))
     _add_marks(figure, data, styles)
+    _add_labels(figure, data)
     for axis, of, log in zip(("xaxis", "yaxis"), (data.x, data.y), data.log, strict=True):
         figure.update_layout({axis: _axis(of, log)})
-        _add_limit(figure, axis, of, panel)
+        _add_limit(figure, axis, of, log, panel)
     return figure
 
 
@@ -99,9 +101,9 @@ def _add_marks(figure: go.Figure, data: ParetoData, styles: Mapping[str, Style])
     for kind, name in (("optimum", "proven optimum"), ("best", "best found (not proven)")):
         part = [m for m in data.marks if m.kind == kind]
         if part:
-            symbol = "circle-open" if kind == "optimum" else "circle-open-dot"
-            trace = _mark_trace(data, part, name, symbol, [INK] * len(part), 17)
-            trace.update(mode="markers", marker_line_width=2.5)
+            symbol = "circle" if kind == "optimum" else "diamond"
+            trace = _mark_trace(data, part, name, symbol, [styles[m.family].colour for m in part], 14)
+            trace.update(marker_line={"width": 3, "color": INK})
             figure.add_trace(trace)
 
 
@@ -113,8 +115,7 @@ def _mark_trace(
         y=[m.y for m in marks],
         text=[escape(m.label) for m in marks],
         customdata=[f"{escape(m.family)}: {escape(m.parameters)}" for m in marks],
-        mode="markers+text",
-        textposition=_positions(marks),
+        mode="markers",
         name=name,
         cliponaxis=False,
         marker={"symbol": symbol, "size": size, "color": list(colours), "line": {"color": PAPER, "width": 1}},
@@ -122,13 +123,33 @@ def _mark_trace(
     )
 
 
-def _positions(marks: Sequence[Mark]) -> list[str]:
-    """Labels of marks that are next to each other on x go above and below in turn."""
-    order = sorted(range(len(marks)), key=lambda i: (marks[i].x, marks[i].y))
-    places = [""] * len(marks)
-    for rank, i in enumerate(order):
-        places[i] = "bottom center" if rank % 2 else "top center"
-    return places
+def _add_labels(figure: go.Figure, data: ParetoData) -> None:
+    """The papers' names, towards the empty side: below those that fit, above the others; one where designs coincide."""
+    names: dict[tuple[float, float, bool], list[str]] = {}
+    for mark in sorted((m for m in data.marks if m.kind == "paper"), key=lambda m: (m.x, m.y)):
+        labels = names.setdefault((mark.x, mark.y, mark.feasible), [])
+        labels += [mark.label] if mark.label not in labels else []
+    for rank, ((x, y, fits), labels) in enumerate(names.items()):
+        figure.add_annotation(
+            x=_place(x, data.log[0]),
+            y=_place(y, data.log[1]),
+            text=escape(", ".join(labels)),
+            ax=-36 if fits else 36,
+            ay=(34 + 20 * (rank % 2)) * (1 if fits else -1),
+            standoff=8,
+            arrowwidth=1,
+            arrowhead=0,
+            arrowcolor=INK,
+            bgcolor=PAPER,
+            opacity=0.92,
+            borderpad=2,
+            font={"size": 12},
+        )
+
+
+def _place(value: float, log: bool) -> float:
+    """Where an annotation goes: plotly wants the logarithm on a logarithmic axis."""
+    return math.log10(value) if log else value
 
 
 def _axis(axis: Axis, log: bool) -> dict[str, Any]:
@@ -136,7 +157,7 @@ def _axis(axis: Axis, log: bool) -> dict[str, Any]:
     return common | ({"type": "log", "minor": {"ticks": "outside", "ticklen": 2}} if log else {"rangemode": "tozero"})
 
 
-def _add_limit(figure: go.Figure, name: str, axis: Axis, panel: Panel) -> None:
+def _add_limit(figure: go.Figure, name: str, axis: Axis, log: bool, panel: Panel) -> None:
     """A dashed line at what the board lets a design use of the axis's resource."""
     if not axis.resource or panel.board is None:
         return
@@ -145,11 +166,11 @@ def _add_limit(figure: go.Figure, name: str, axis: Axis, panel: Panel) -> None:
         return
     text = f"{escape(panel.device)}: {quantity(float(round(limit)))} usable {resource_title(axis.resource)}"
     line = {"color": MUTED, "width": 1.5, "dash": "dash"}
+    label: dict[str, Any] = {"text": text, "showarrow": False, "font": {"color": MUTED, "size": 12}}
     if name == "yaxis":
-        figure.add_hline(
-            limit, line=line, annotation={"text": text, "font": {"color": MUTED}}, annotation_position="top right"
-        )
+        figure.add_hline(limit, line=line)
+        place = {"xref": "x domain", "x": 1, "xanchor": "right", "y": _place(limit, log), "yanchor": "bottom"}
     else:
-        figure.add_vline(
-            limit, line=line, annotation={"text": text, "font": {"color": MUTED}}, annotation_position="top left"
-        )
+        figure.add_vline(limit, line=line)
+        place = {"yref": "y domain", "y": 1, "yanchor": "top", "x": _place(limit, log), "xanchor": "left"}
+    figure.add_annotation(label | place)

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dse.reports.panels import Panel
-from dse.reports.text import escape, percent, quantity, resource_title
+from dse.reports.text import escape, percent, quantity, records, resource_title
 from dse.reports.theme import INK, MUTED, Style, base_figure
 from dse.reports.winners import resource_uses
 
@@ -16,7 +16,7 @@ __all__ = ["resource_data", "resource_figure"]
 
 
 def resource_data(panel: Panel) -> pd.DataFrame:
-    """One row per family with a feasible point and resource: family, resource, used, capacity, usable, share (NaN unknown)."""
+    """One row per resource and family that fits: family, resource, used, capacity, usable, share; unknown is NaN."""
     rows = [
         (cell.family, name, use.used, use.capacity, use.usable, use.share)
         for cell in panel.cells
@@ -41,26 +41,20 @@ def resource_figure(data: pd.DataFrame, styles: Mapping[str, Style]) -> go.Figur
                 textposition="outside",
                 cliponaxis=False,
                 customdata=[
-                    f"<b>{escape(family)}</b><br>{quantity(float(round(r.used, 1)))} of {quantity(r.capacity)} "
-                    f"{resource_title(r.resource)}: {percent(r.share)}<br>a design may use {percent(r.usable, 0)}"
-                    for r in part.itertuples()
+                    f"<b>{escape(family)}</b><br>{quantity(float(round(r['used'], 1)))} of {quantity(r['capacity'])} "
+                    f"{resource_title(r['resource'])}: {percent(r['share'])}"
+                    f"<br>a design may use {percent(r['usable'], 0)}"
+                    for r in records(part)
                 ],
                 hovertemplate="%{customdata}<extra></extra>",
             )
         )
     limits = data.drop_duplicates("resource")
-    limits = limits[limits["usable"] < 1]
-    if not limits.empty:
-        figure.add_trace(
-            go.Scatter(
-                x=[resource_title(name) for name in limits["resource"]],
-                y=(limits["usable"] * 100).to_list(),
-                mode="markers",
-                name="usable share",
-                marker={"symbol": "line-ew", "size": 60, "line": {"color": MUTED, "width": 2}},
-                hovertemplate="a design may use %{y} %<extra></extra>",
-            )
-        )
+    for place, usable in enumerate(limits["usable"]):
+        figure.add_shape(
+            type="line", x0=place - 0.4, x1=place + 0.4, y0=100 * usable, y1=100 * usable, name="usable share",
+            line={"color": MUTED, "width": 2}, showlegend=place == 0, legendgroup="usable share",
+        )  # fmt: skip
     figure.add_hline(100, line={"color": INK, "width": 1.5, "dash": "dash"})
     top = max(108.0, 108 * float(data["share"].max())) if not data.empty else 108.0
     figure.update_layout(

@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from dse.results import Candidate, Cell
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "parameters",
     "percent",
     "quantity",
+    "records",
     "resource_title",
     "seconds",
     "significant",
@@ -67,6 +70,11 @@ def quantity(value: float, unit: str = "", absent: str = NOT_PUBLISHED) -> str:
     return f"{text} {unit}".rstrip()
 
 
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The frame's rows, each as column name -> value."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
 def percent(ratio: float, decimals: int = 1) -> str:
     """0.123 as ``12.3 %``; "unknown" for NaN."""
     if math.isnan(ratio):
@@ -85,7 +93,7 @@ def seconds(value: float) -> str:
     """A duration of ``value`` seconds in s, ms or µs."""
     if math.isnan(value):
         return "unknown"
-    factor, unit = time_unit(value)
+    factor, unit = (1.0, "s") if value >= 1 else time_unit(value)
     return f"{significant(value * factor)} {unit}"
 
 

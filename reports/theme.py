@@ -57,7 +57,14 @@ def base_figure(height_px: int) -> go.Figure:
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": "system-ui, -apple-system, Segoe UI, Roboto, sans-serif", "size": 13, "color": INK},
             "margin": {"l": 16, "r": 16, "t": 16, "b": 16},
-            "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "xanchor": "left",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "traceorder": "normal",
+            },
             "hoverlabel": {"align": "left", "bgcolor": PAPER, "bordercolor": MUTED, "font": {"color": INK}},
             "xaxis": axis,
             "yaxis": axis,
@@ -73,7 +80,7 @@ def embed(figure: go.Figure, name: str, caption: str, *, tall: bool = False) -> 
         f' style="height:{int(figure.layout.height)}px"></div>'
     )
     return (
-        f'<figure>{"<div class=tall>" if tall else ""}{plot}{"</div>" if tall else ""}'
+        f"<figure><div{' class=tall' if tall else ''}>{plot}</div>"
         f'<script type="application/json" id="{escape(name)}-data">{data}</script>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )

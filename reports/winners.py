@@ -78,6 +78,7 @@ def _winner(panel: Panel, cell: Cell, best: Candidate) -> Winner:
     macs = math.fsum(number(p["macs"]) for p in phases) if phases else math.nan
     floor = math.fsum(number(p["mac_floor_cycles"]) for p in phases) if phases else math.nan
     paper = best_paper(cell)
+    paper_s = number(paper.estimate["iteration_s"]) if paper and paper.feasible else math.nan
     return Winner(
         family=cell.family,
         point=dict(best.point),
@@ -94,7 +95,7 @@ def _winner(panel: Panel, cell: Cell, best: Candidate) -> Winner:
         dram_bytes_per_s=number(estimate.get("dram_bytes_per_s")),
         proof=cell.proof.kind,
         gap=cell.proof.gap,
-        speedup_over_paper=number(paper.estimate["iteration_s"]) / iteration_s if paper and paper.feasible else math.nan,
+        speedup_over_paper=paper_s / iteration_s,
     )
 
 
@@ -140,18 +141,19 @@ def winner_table(panel: Panel) -> str:
         + "</tr>"
         for title in titles
     )
+    caption = f"Best design of each family: {escape(panel.title)}{' (★ wins)' if panel.winner else ''}"
     return (
-        f'<div class="wide"><table><caption>Best design of each family: {escape(panel.title)}'
-        f"{' (★ wins)' if panel.winner else ''}</caption>"
+        f'<div class="wide"><table style="min-width:{10 + 11 * len(columns)}rem"><caption>{caption}</caption>'
         f'<thead><tr><th scope="col">figure</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         + "".join(command_line(w.family, w.command) for w in found if w)
     )
 
 
 def command_line(label: str, text: str) -> str:
-    """HTML of a command with a copy button."""
+    """HTML of a command with a copy button; lines break between words only."""
+    words = " ".join(f"<span>{escape(word)}</span>" for word in text.split(" "))
     return (
-        f'<div class="command"><span>{escape(label)}</span><code>{escape(text)}</code>'
+        f'<div class="command"><span>{escape(label)}</span><code>{words}</code>'
         f'<button type="button" class="copy" aria-label="Copy the {escape(label)} command">Copy</button></div>'
     )
 

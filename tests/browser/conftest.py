@@ -1,0 +1,25 @@
+"""A real browser; where there is none the tests fail and say how to get one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "reports")]
+from find_chromium import chromium_path  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium without background traffic."""
+    path = chromium_path()
+    flags = ["--no-sandbox", "--disable-background-networking", "--disable-gpu", "--no-first-run"]
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=flags)
+        yield running
+        running.close()
