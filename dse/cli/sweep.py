@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dse.cli.folder import check_output
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
@@ -35,7 +35,7 @@ from dse.cli.options import (
 )
 from dse.cli.output import print_json
 from dse.cli.progress import progress_bar
-from dse.cli.sweep_text import cell_text
+from dse.cli.sweep_text import cell_text, shortage_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,9 +102,38 @@ def sweep(
             prove=not no_prove,
             on_progress=report,
         )
-    content = _save(result, output, boards)
+    content = _save(result, output, {board.name: board for board in boards})
     if as_json:
         print_json(content)
     elif not quiet:
         _print(result, content["files"], {board.name: board for board in boards})
     return _exit_code(result)
+
+
+def _save(result: ResultSet, output: Path, boards: Mapping[str, Device]) -> dict[str, Any]:
+    """Write everything into the folder; the JSON object of the verb."""
+    from dse.reports import write_report
+    from dse.store import save
+
+    content = save(result, output)
+    write_report(result, output / "report.html", boards)
+    return content
+
+
+def _print(result: ResultSet, files: Mapping[str, str], boards: Mapping[str, Device]) -> None:
+    for cell in result.cells:
+        print(cell_text(cell, boards[cell.device]), end="\n\n")
+    for path in files.values():
+        print(path)
+
+
+def _exit_code(result: ResultSet) -> int:
+    """Says on stderr why it is not 0, since stdout may be JSON or nothing."""
+    if result.run.interrupted:
+        print("interrupted: what was found so far is saved", file=sys.stderr)
+        return INTERRUPTED
+    if any(cell.best for cell in result.cells):
+        return OK
+    short = "; ".join(dict.fromkeys(shortage_text(cell) for cell in result.cells))
+    print(f"error: nothing feasible: {short}", file=sys.stderr)
+    return NOTHING_FEASIBLE

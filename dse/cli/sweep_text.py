@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from dse.device import Device
     from dse.results import Candidate, Cell
 
-__all__ = ["cell_text", "proof_text"]
+__all__ = ["cell_text", "proof_text", "shortage_text"]
 
 
 def cell_text(cell: Cell, device: Device) -> str:
@@ -55,6 +56,8 @@ def proof_text(cell: Cell) -> str:
     work = f"{cell.evaluated:,} {unit}, {cell.search_s:.1f} s"
     if cell.proof.kind == "none":
         return f"{work}, optimum not proven ({cell.proof.space_size:,} points in the space)"
+    if not math.isfinite(cell.proof.gap):
+        return f"{work}, none of them feasible; the winner is the proven optimum" if cell.best else work
     if len(cell.objectives) > 1:
         return f"{work}, {100 * cell.proof.gap:.2f} % of the proven front's hypervolume missed"
     return f"{work}, gap to the proven optimum {100 * cell.proof.gap:.2f} %"
@@ -68,8 +71,14 @@ def _paper(paper: Candidate, best: Candidate | None) -> str:
     return text if paper.feasible else f"{text}; does not fit: {violation_text(paper.estimate['violations'])}"
 
 
+def shortage_text(cell: Cell) -> str:
+    """In one line, what a cell without a feasible point is short of."""
+    where = f"{cell.family} on {cell.device}"
+    return f"{where}: {violation_text(cell.diagnosis.short)}" if cell.diagnosis else f"{where}: no point was found"
+
+
 def _diagnosis(cell: Cell) -> list[tuple[str, str]]:
-    lines = [("winner", "none: nothing feasible"), ("search", proof_text(cell).partition(", gap")[0])]
+    lines = [("winner", "none: nothing feasible"), ("search", proof_text(cell))]
     if cell.diagnosis is None:
         return lines
     nearest, board = cell.diagnosis.nearest, cell.diagnosis.smallest_board

@@ -31,8 +31,10 @@ def validate(as_json: Json = False) -> int:
 
 def _print(rows: Sequence[ValidationRow]) -> None:
     notes = {text: number for number, text in enumerate(dict.fromkeys(row.note for row in rows if row.note), 1)}
-    papers = dict.fromkeys(row.paper for row in rows)
-    print_tables(*(_table(paper, [row for row in rows if row.paper == paper], notes) for paper in papers))
+    groups: dict[str, list[ValidationRow]] = {}
+    for row in rows:
+        groups.setdefault(row.paper if row.table else "counts of the networks", []).append(row)
+    print_tables(*(_table(title, members, notes) for title, members in groups.items()))
     print()
     for text, position in notes.items():
         print(f"[{position}] {text}")
@@ -40,10 +42,10 @@ def _print(rows: Sequence[ValidationRow]) -> None:
     print(f"{len(rows)} values, {missed or 'none'} outside their tolerance")
 
 
-def _table(paper: str, rows: Sequence[ValidationRow], notes: Mapping[str, int]) -> Table:
+def _table(title: str, rows: Sequence[ValidationRow], notes: Mapping[str, int]) -> Table:
     cells = [
         (
-            row.table,
+            row.table or row.paper,
             row.row,
             row.quantity,
             row.unit,
@@ -60,4 +62,4 @@ def _table(paper: str, rows: Sequence[ValidationRow], notes: Mapping[str, int]) 
     columns = (
         "table", "row", "quantity", "unit", "published", "model", "deviation", "tolerance", "status", "", "note",
     )  # fmt: skip
-    return Table(paper, columns, cells, "llllrrrrlll")
+    return Table(title, columns, cells, "llllrrrrlll")

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_process import Outcome, command, environment
+from typer.testing import CliRunner
+
+from dse.cli.app import app
+
+
+@pytest.fixture
+def dse() -> Callable[..., Outcome]:
+    """Run a command in this process."""
+
+    def run(*words: object) -> Outcome:
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[..., Outcome]:
+    """Run a command in a process of its own, in an empty folder, as a user would."""
+
+    def run(*words: object, path: Path | None = None, timeout: float = 60) -> Outcome:
+        done = subprocess.run(
+            command(*words), cwd=tmp_path, env=environment(path), capture_output=True, text=True, timeout=timeout
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
