@@ -115,7 +115,9 @@ class Fields:
         except OverflowError:  # an integer beyond the largest float
             finite = False
         if not finite or value < minimum or (positive and value <= 0):
-            raise self.error(key, "is out of range", value, "finite and > 0" if positive else f"finite and >= {minimum}")
+            raise self.error(
+                key, "is out of range", value, "finite and > 0" if positive else f"finite and >= {minimum}"
+            )
         return float(value)
 
     def strings(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:

@@ -51,9 +51,7 @@ class Measured:
         buffers_for = getattr(model, "buffers_for", None)
         if buffers_for is not None and set(point) != set(space.names):
             point |= {k: v for k, v in buffers_for(workload, device, point, tiling, reading).items() if k not in point}
-        estimate = model.evaluate(
-            workload, device, space.as_point(point), reading=reading, detail=True, tiling=tiling
-        )
+        estimate = model.evaluate(workload, device, space.as_point(point), reading=reading, detail=True, tiling=tiling)
         return Measured(model, workload, device, estimate, reading)
 
     def figure(self, entry: Fields) -> float:

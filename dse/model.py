@@ -1,4 +1,4 @@
-"""The contract of a model family. The base class validates and derives; a family only counts cycles, bytes and blocks."""
+"""The contract of a model family: the base class validates and derives, a family counts cycles, bytes and blocks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ class ParallelismModel(ABC):
         count = flat[next(iter(flat))].size
         step = max(count, 1) if detail else self.chunk_points
         parts = [
-            self._evaluate(workload, device, {k: v[i : i + step] for k, v in flat.items()}, setting, detail, tiling or {})
+            self._evaluate(
+                workload, device, {k: v[i : i + step] for k, v in flat.items()}, setting, detail, tiling or {}
+            )
             for i in range(0, max(count, 1), step)
         ]
         return _join(parts, shape)
@@ -205,7 +207,9 @@ class ParallelismModel(ABC):
                 raise InputError(where, "unknown phase", phase, did_you_mean(phase, PHASES))
             for tile, size in tiles.items():
                 if tile not in self.tiles:
-                    raise InputError(where, f"family {self.name} has no such tile", tile, ", ".join(self.tiles) or "none")
+                    raise InputError(
+                        where, f"family {self.name} has no such tile", tile, ", ".join(self.tiles) or "none"
+                    )
                 if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                     raise InputError(f"{where}.{tile}", "must be a whole number >= 1", size)
 
@@ -223,21 +227,15 @@ class ParallelismModel(ABC):
     def _space(self, workload: Workload, device: Device) -> SearchSpace: ...
 
     @abstractmethod
-    def _costs(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
-    ) -> Costs: ...
+    def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs: ...
 
     @abstractmethod
-    def _resources(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str
-    ) -> dict[str, Float]: ...
+    def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]: ...
 
     @abstractmethod
     def _dram_capacity(self, workload: Workload) -> float: ...
 
-    def _totals(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
-    ) -> Totals:
+    def _totals(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Totals:
         """Sums over the columns; a family may have a faster way to the same figures."""
         costs = self._costs(workload, device, point, reading, tiling)
         return _total(costs, self._roofline(device, costs, reading))
@@ -269,9 +267,7 @@ def _over(used: Float, limit: float) -> Float:
     return np.where(np.isnan(used), np.nan, np.where(used > 0, np.inf, -1.0))
 
 
-def _dominant(
-    cycles: Float, bound: NDArray[np.int8], costs: Costs, shape: tuple[int, int, int]
-) -> NDArray[np.int8]:
+def _dominant(cycles: Float, bound: NDArray[np.int8], costs: Costs, shape: tuple[int, int, int]) -> NDArray[np.int8]:
     """The bound of each layer and phase: that of its longest column."""
     out = np.zeros(shape, dtype=np.int8)
     longest = np.zeros(shape)

@@ -1,4 +1,4 @@
-"""Model families by name: those in ``dse.models`` and those of installed packages (entry-point group ``dse.families``)."""
+"""Model families by name: those of ``dse.models`` and those of installed packages (entry points ``dse.families``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Published tables against the models. The tables are data (``models/published/*.toml``): a file a paper.
 
-A file has ``paper`` and ``[[case]]`` tables. A case is one design in one reading with its ``[[case.row]]`` entries, each
-a published figure with its tolerance and a status that says what agreement means:
+A file has ``paper`` and ``[[case]]`` tables. A case is one design in one reading with ``[[case.row]]`` entries, each a
+published figure with its tolerance and a status that says what agreement means:
 
 - ``reproduced``: the formulas give the figure with nothing adjusted to it,
 - ``fitted``: a constant was determined from this very figure,

@@ -37,7 +37,7 @@ def algorithm1_buffers(model: TiledModel, workload: Workload, device: Device, si
         depths["ofm_words"] = max(depths["ofm_words"], ofm)
     space = model.space(workload, device)
     return {
-        name: int(space[name].values[min(np.searchsorted(space[name].values, words), len(space[name].values) - 1)])
+        name: int(space[name].values[min(int(np.searchsorted(space[name].values, words)), len(space[name].values) - 1)])
         for name, words in depths.items()
     }
 

@@ -18,7 +18,7 @@ __all__ = ["AuxiliaryCosts", "dram_capacity", "port_costs"]
 
 # A gate (ReLU) rides on the store of the layer before it and on the load of the error: only its mask moves.
 _FUSED_GATE: Phases = {"forward": (Pass((), ("mask",)),), "input_grad": (Pass(("mask",)),)}
-FUSED: Mapping[str, Phases] = {op: _FUSED_GATE for op in ("relu", "relu6", "dropout")}
+FUSED: Mapping[str, Phases] = dict.fromkeys(("relu", "relu6", "dropout"), _FUSED_GATE)
 """Overrides where gates are fused into the load and store paths."""
 
 PUBLISHED: Mapping[str, Phases] = {

@@ -1,4 +1,4 @@
-"""Batch-level parallelism: ``t_b`` samples by a reduction of ``t_i`` in space, as GEMM on im2col (DarkFPGA, FCCM 2019)."""
+"""Batch-level parallelism: ``t_b`` samples by ``t_i`` products in space, as GEMM on im2col (DarkFPGA, FCCM 2019)."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ class Batch(ParallelismModel):
         largest = max(int(device.dsp / (per_lane * t_b)) // 16 * 16, 1)
         return [{"t_b": t_b, "t_i": t_i} for t_i in dict.fromkeys((48, largest))]
 
-    def _costs(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
-    ) -> Costs:
+    def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs:
         gemms = _gemms(workload.network)
         rounds = -(-workload.batch_size // point["t_b"])[:, None]
         cycles, words = _gemm_round(workload, point["t_b"], point["t_i"])
@@ -98,9 +96,7 @@ class Batch(ParallelismModel):
             tiling={},
         )
 
-    def _totals(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
-    ) -> Totals:
+    def _totals(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Totals:
         """The same sums, with what depends on t_b alone computed once for each value of it."""
         t_b, index = np.unique(point["t_b"], return_inverse=True)
         rounds = -(-workload.batch_size // point["t_b"])
@@ -219,12 +215,12 @@ def _stream_costs(workload: Workload, table: StreamTable, t_b: Int) -> tuple[Flo
 
 
 def _accumulators(device: Device, precision: Precision, t_b: Int, t_i: Int) -> tuple[Float, Float]:
-    """RAMB36 and URAM288 of the double-buffered t_i x t_i running sums of every sample: UltraRAM where there is some."""
+    """RAMB36 and URAM288 of the double-buffered t_i x t_i running sums of every sample: UltraRAM where it exists."""
     words = 2 * t_i**2
     if device.uram288 > 0:
         per_row = max(_URAM_BITS // precision.accumulator_bits, 1)
         return np.zeros(t_b.shape), np.asarray(t_b * np.ceil(words / (per_row * _URAM_WORDS)))
-    return t_b * bank_bram36(device, words, precision.accumulator_bits), np.zeros(t_b.shape)
+    return t_b * bank_bram36(device, words, np.asarray(precision.accumulator_bits)), np.zeros(t_b.shape)
 
 
 def _published_dsp(device: Device, precision: Precision, t_b: Int, t_i: Int) -> Float:

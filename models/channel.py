@@ -10,12 +10,12 @@ import numpy as np
 from dse.device import Device
 from dse.models.algorithm1 import algorithm1_buffers
 from dse.models.loop_nest import LoopNests, loop_nests
-from dse.models.tile_geometry import Int, Nest, TileGeometry
+from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiled import TiledModel
 from dse.models.tiling import TiledReading
 from dse.space import DesignPoint, Parameter, SearchSpace
-from dse.workload import Workload
+from dse.workload import Precision, Workload
 
 __all__ = ["Channel"]
 
@@ -28,9 +28,21 @@ class ChannelGeometry(TileGeometry):
         fit = np.minimum(point["tm"][:, None] // m, point["tn"][:, None] // n)
         return np.clip(fit, 1, groups)
 
+    def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:
+        """``tn`` banks of inputs, ``tm`` of running sums, one of weights for every lane; all banks share an address."""
+        return (
+            Memory(point["tn"], precision.bits, wide=True),
+            Memory(point["tm"], precision.accumulator_bits, wide=True),
+            Memory(point["tm"] * point["tn"], precision.bits, wide=True),
+        )
+
+    def layout_block(self, point: DesignPoint) -> Int:
+        """gcd(tm, tn) channels."""
+        return np.gcd(point["tm"], point["tn"])[:, None]
+
     def m_tile(self, point: DesignPoint) -> Int:
         """``tm`` channels."""
-        return point["tm"][:, None]
+        return np.asarray(point["tm"][:, None])
 
     def chunks(self, point: DesignPoint, nest: Nest) -> list[Int]:
         """``tn`` channels: a chunk is what the lanes take at once."""
@@ -50,11 +62,11 @@ class ChannelGeometry(TileGeometry):
 
     def load_bursts(self, point: DesignPoint, nest: Nest, chunk: Int) -> Int:
         """A burst for each of the layout's blocks that a chunk spans."""
-        return -(-np.minimum(nest.n, chunk) // self.block(point))
+        return -(-np.minimum(nest.n, chunk) // self.layout_block(point))
 
     def tile_bursts(self, point: DesignPoint) -> Int:
         """A burst for each of the layout's blocks in ``tm`` channels."""
-        return point["tm"][:, None] // self.block(point)
+        return point["tm"][:, None] // self.layout_block(point)
 
     def weight_beats(self, point: DesignPoint, nest: Nest, chunk: Int, width: int) -> Int:
         """``tm`` x ``tn`` weights per tap, those of side-by-side groups on the diagonal only."""
@@ -63,7 +75,7 @@ class ChannelGeometry(TileGeometry):
 
     def weight_fragments(self, point: DesignPoint, chunk: Int) -> Int:
         """Transposed, a tile meets the stored ones block by block: one burst only where tm = tn."""
-        block = self.block(point)
+        block = self.layout_block(point)
         return (point["tm"][:, None] // block) * (point["tn"][:, None] // block)
 
     def map_words(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int) -> tuple[Int, Int]:
@@ -73,10 +85,6 @@ class ChannelGeometry(TileGeometry):
     def weight_words(self, point: DesignPoint, nest: Nest) -> Int:
         """A bank per lane; the two halves of the double buffer hold alternate chunks (eq. 31)."""
         return np.asarray(nest.taps * -(-nest.n // (2 * point["tn"][:, None])))
-
-    def block(self, point: DesignPoint) -> Int:
-        """Channels per block of the DRAM layout [S,1]."""
-        return np.gcd(point["tm"], point["tn"])[:, None]
 
 
 _TILES = TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=False)
@@ -99,18 +107,8 @@ class Channel(TiledModel):
     settings: ClassVar[Mapping[str, TiledReading]] = {
         "exact": TiledReading(_TILES),
         "prefetch": TiledReading(TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=True)),
-        "published": TiledReading(
-            TileReading.published(), layout_penalty=False, fold_fc=False, auxiliary="published"
-        ),
+        "published": TiledReading(TileReading.published(), layout_penalty=False, fold_fc=False, auxiliary="published"),
     }
-
-    def banks(self, point: DesignPoint) -> tuple[Int, Int, Int]:
-        """``tn`` of inputs, ``tm`` of outputs, one of weights for every lane."""
-        return point["tn"], point["tm"], point["tm"] * point["tn"]
-
-    def layout_block(self, point: DesignPoint) -> Int:
-        """gcd(tm, tn) channels."""
-        return self.geometry.block(point)
 
     def _space(self, workload: Workload, device: Device) -> SearchSpace:
         nests = loop_nests(workload.network)
@@ -120,14 +118,11 @@ class Channel(TiledModel):
             int(np.max(nests.r * nests.c)),
             int(np.max(nests.taps * -(-nests.n // 2) * nests.m)),
         )
-        need = (max(need[0], workload.batch_size), max(need[1], workload.batch_size), need[2])
-        return SearchSpace(
-            (
-                Parameter("tm", lanes, "output channels in parallel", "channels"),
-                Parameter("tn", lanes, "input channels in parallel", "channels"),
-                *self._buffer_parameters(workload, device, need),
-            )
-        )
+        unrolled = [
+            Parameter("tm", lanes, "output channels in parallel", "channels"),
+            Parameter("tn", lanes, "input channels in parallel", "channels"),
+        ]
+        return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled, need)))
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
         """Algorithm 1 at its 80 % bound on DSPs, at the power of two below, and at the largest square that fits."""

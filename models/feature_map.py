@@ -1,7 +1,7 @@
 """Feature-map-level parallelism: output rows and columns, and output channels, in space.
 
-EF-Train (ACM TODAES 2022) section 2.3 gives the plain form, Tf x Tf pixels at a time; Venkataramanaiah et al. (FPL 2019)
-unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of one channel are then
+EF-Train (ACM TODAES 2022) section 2.3 gives the plain form, Tf x Tf pixels at a time; Venkataramanaiah et al. (FPL
+2019) unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of one channel are then
 summed by the adders that accumulate per lane otherwise.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 
 from dse.device import Device
 from dse.models.loop_nest import loop_nests
-from dse.models.tile_geometry import Int, Nest, TileGeometry
+from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiled import TiledModel
 from dse.models.tiling import TiledReading
 from dse.space import DesignPoint, Parameter, SearchSpace
-from dse.workload import Workload
+from dse.workload import Precision, Workload
 
 __all__ = ["FeatureMap"]
 
@@ -30,6 +30,19 @@ class FeatureMapGeometry(TileGeometry):
     def row_unit(self, point: DesignPoint) -> Int:
         """Tiles are whole rows of lanes."""
         return point["tf_rows"][:, None]
+
+    def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:
+        """A bank of inputs per lane of pixels, addressed alone; a running sum per lane; a weight per output channel."""
+        pixels = point["tf_rows"] * point["tf_cols"]
+        return (
+            Memory(pixels, precision.bits, wide=False),
+            Memory(pixels * point["tm"], precision.accumulator_bits, wide=True),
+            Memory(point["tm"], precision.bits, wide=True),
+        )
+
+    def layout_block(self, point: DesignPoint) -> Int:
+        """A whole map of a sample is one burst."""
+        return np.full((point["tm"].size, 1), np.iinfo(np.int64).max // 4)
 
     def m_tile(self, point: DesignPoint) -> Int:
         """``tm`` channels."""
@@ -95,7 +108,7 @@ class FeatureMap(TiledModel):
     readings: ClassVar[Mapping[str, str]] = {
         "exact": "exact last chunks, layout penalty, fully connected layers folded over the batch, all operations",
         "prefetch": "exact, and the next tile's first chunk is loaded while this one computes",
-        "published": "cycles of the lanes alone: B*ceil(M/Tm)*N*ceil(R/Tf)*ceil(C/Tf)*K^2 per pass, memory takes no time",
+        "published": "lanes alone, memory takes no time: B*ceil(M/Tm)*N*ceil(R/Tf)*ceil(C/Tf)*K^2 cycles a pass",
     }
     settings: ClassVar[Mapping[str, TiledReading]] = {
         "exact": TiledReading(_TILES),
@@ -104,15 +117,6 @@ class FeatureMap(TiledModel):
             TileReading.published(), memory_time=False, layout_penalty=False, fold_fc=False, auxiliary="published"
         ),
     }
-
-    def banks(self, point: DesignPoint) -> tuple[Int, Int, Int]:
-        """One of inputs per lane of pixels, one of outputs per lane, one of weights per output channel."""
-        pixels = point["tf_rows"] * point["tf_cols"]
-        return pixels, pixels * point["tm"], point["tm"]
-
-    def layout_block(self, point: DesignPoint) -> Int:
-        """A whole map of a sample is one burst."""
-        return np.full((point["tm"].size, 1), np.iinfo(np.int64).max // 4)
 
     def _space(self, workload: Workload, device: Device) -> SearchSpace:
         nests = loop_nests(workload.network)
@@ -124,18 +128,16 @@ class FeatureMap(TiledModel):
         rows, columns, channels = (np.arange(1, max(min(limit, lanes), 1) + 1) for limit in limits)
         maps = ((nests.r - 1) * nests.sr + nests.kr) * ((nests.c - 1) * nests.sc + nests.kc)
         need = (
-            max(int(np.max(maps)), workload.batch_size),
-            max(int(np.max(nests.r * nests.c)), workload.batch_size),
+            int(np.max(maps)),
+            int(np.max(nests.r * nests.c)),
             int(np.max(nests.taps * -(-nests.n // 2) * nests.m)),
         )
-        return SearchSpace(
-            (
-                Parameter("tf_rows", rows, "output rows in parallel", "rows"),
-                Parameter("tf_cols", columns, "output columns in parallel", "columns"),
-                Parameter("tm", channels, "output channels in parallel", "channels"),
-                *self._buffer_parameters(workload, device, need),
-            )
-        )
+        unrolled = [
+            Parameter("tf_rows", rows, "output rows in parallel", "rows"),
+            Parameter("tf_cols", columns, "output columns in parallel", "columns"),
+            Parameter("tm", channels, "output channels in parallel", "channels"),
+        ]
+        return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled, need)))
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
         """The plain form: the largest square of pixels that the DSPs allow, one channel, the least buffers that fit."""

@@ -1,4 +1,4 @@
-"""Logic of multiplier-accumulator lanes and streaming units: DSP blocks from the device, LUTs and FFs from synthesis."""
+"""Logic of multiplier-accumulator lanes and streaming units: DSPs from the device, LUTs and FFs from synthesis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["OperatorFit", "lane_dsp", "lane_logic", "operator_fit", "streaming_d
 
 @dataclass(frozen=True, slots=True)
 class OperatorFit:
-    """LUT = lut_per_lane * lanes + lut_fixed, likewise FF: fitted to synthesis of our own RTL, see operator_cost.toml."""
+    """LUT = lut_per_lane * lanes + lut_fixed, likewise FF: fits to synthesis of our own RTL, see operator_cost.toml."""
 
     lut_per_lane: float
     lut_fixed: float

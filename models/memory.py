@@ -1,4 +1,7 @@
-"""On-chip memories from geometry: how many block RAMs (or LUTs) a bank of so many words of so many bits takes."""
+"""On-chip memories from geometry: how many block RAMs a bank of so many words of so many bits takes.
+
+Only block RAM is modelled: shallow banks that a tool would put into LUTs are counted as half a block.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,7 @@ from numpy.typing import NDArray
 from dse.device import Device
 from dse.estimate import Float
 
-__all__ = ["LUTRAM_WORDS", "bank_bram36", "bank_lut", "depth_granule", "legal_depths", "published_bank_bram36"]
-
-LUTRAM_WORDS = 64
-"""Deepest bank kept in LUTs: a LUT6 holds 64 bits (Xilinx UG474 / UG574, distributed RAM; Intel MLABs hold 32 x 20)."""
+__all__ = ["bank_bram36", "depth_granule", "legal_depths", "published_bank_bram36"]
 
 # (words, bits) of half a block: RAMB18 in simple dual port (UG473 table 1-7, UG573 table 1-9).
 _RAMB18 = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
@@ -23,18 +23,13 @@ def _shapes(device: Device) -> tuple[tuple[int, int], ...]:
     return _M20K if device.vendor == "intel" else _RAMB18
 
 
-def bank_bram36(device: Device, words: NDArray[np.int64], bits: int | NDArray[np.int64]) -> Float:
+def bank_bram36(device: Device, words: NDArray[np.int64], bits: NDArray[np.int64]) -> Float:
     """RAMB36 (halves are RAMB18 or M20K) of one bank, one write and one read port, float [S].
 
-    The best of the block's aspect ratios; a bank of at most LUTRAM_WORDS takes none, see ``bank_lut``.
+    The best of the block's aspect ratios. ``bits`` may be many lanes' words side by side where all share an address.
     """
-    counts = [-(-np.asarray(bits) // width) * -(-words // depth) for depth, width in _shapes(device)]
-    return np.where(words <= LUTRAM_WORDS, 0.0, np.minimum.reduce(counts) / 2.0)
-
-
-def bank_lut(words: NDArray[np.int64], bits: int | NDArray[np.int64]) -> Float:
-    """LUTs of one bank kept in distributed RAM: a simple dual-port RAM64M holds 64 x 3 bits in four LUTs, float [S]."""
-    return np.where(words <= LUTRAM_WORDS, -(-np.asarray(bits) // 3) * 4.0, 0.0)
+    counts = [-(-bits // width) * -(-words // depth) for depth, width in _shapes(device)]
+    return np.asarray(np.minimum.reduce(counts) / 2.0)
 
 
 def published_bank_bram36(words: NDArray[np.int64]) -> Float:
@@ -47,15 +42,7 @@ def depth_granule(device: Device, bits: int) -> int:
     return max((depth for depth, width in _shapes(device) if width >= bits), default=_shapes(device)[0][0])
 
 
-def legal_depths(device: Device, bits: int, need_words: int, most_bram36: float) -> NDArray[np.int64]:
-    """Bank depths worth trying, in words: LUTRAM_WORDS, then whole granules.
-
-    Up to the first that holds ``need_words`` or, before that, the last whose bank takes at most ``most_bram36``.
-    """
-    granule = depth_granule(device, bits)
-    halves = float(bank_bram36(device, np.asarray(granule), bits)) * 1.0
-    steps = min(-(-need_words // granule), max(int(most_bram36 // halves), 1))
-    depths = [LUTRAM_WORDS] if need_words > 0 else []
-    if need_words > LUTRAM_WORDS:
-        depths += [granule * k for k in range(1, steps + 1)]
-    return np.array(depths or [LUTRAM_WORDS], dtype=np.int64)
+def legal_depths(granule: int, need_words: int, most_halves: int) -> NDArray[np.int64]:
+    """Bank depths worth trying: granules, up to the first that holds ``need_words``, at most ``most_halves`` of them."""
+    steps = max(min(-(-need_words // granule), most_halves), 1)
+    return granule * np.arange(1, steps + 1, dtype=np.int64)

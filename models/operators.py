@@ -57,8 +57,8 @@ OPERATIONS: Mapping[str, Phases] = {
     "im2col": _MOVE,
     # The gradient passes an add unchanged; what costs is the sum of the two branches' gradients at the fork before it.
     "add": {"forward": (Pass(("in",), ("out",)),), "input_grad": (Pass(("out", "out"), ("out",)),)},
-    # EF-Train sections 3.5 and 3.6: statistics in a first pass, the normalised map stored beside the output in a second;
-    # backward both reductions in a first pass, the gradient in a second.
+    # EF-Train sections 3.5 and 3.6: statistics in a first pass, the normalised map stored beside the output in a
+    # second; backward both reductions in a first pass, the gradient in a second.
     "batch_norm": {
         "forward": (Pass(("in",)), Pass(("in",), ("out", "in"))),
         "input_grad": (Pass(("out", "in")), Pass(("out", "in"), ("in",))),
@@ -112,8 +112,8 @@ def stream_table(network: Network, bits: int, overrides: Mapping[str, Phases] | 
     ``overrides`` replaces or adds rows of OPERATIONS (a family may fuse an operation, or add one for ``conv``);
     operations on the multiplier array are skipped unless overridden. Raises InputError for an operation without a cost.
     """
-    key = tuple(sorted((op, tuple((p, tuple(s)) for p, s in phases.items())) for op, phases in (overrides or {}).items()))
-    return _stream_table(network, bits, key)
+    rows = [(op, tuple((p, tuple(s)) for p, s in phases.items())) for op, phases in (overrides or {}).items()]
+    return _stream_table(network, bits, tuple(sorted(rows, key=lambda row: row[0])))
 
 
 @lru_cache(maxsize=64)

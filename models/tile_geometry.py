@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.space import DesignPoint
+from dse.workload import Precision
 
-__all__ = ["BUFFERS", "Int", "Nest", "TileGeometry"]
+__all__ = ["BUFFERS", "Int", "Memory", "Nest", "TileGeometry"]
 
 Int = NDArray[np.int64]
 
@@ -38,10 +39,21 @@ class Nest:
     sr: int
     cols: int
     """Columns of the streamed map that a row of outputs needs."""
+    sum_words: int
+    """Words of the weight buffer that a running sum takes."""
 
     def rows(self, t: Int) -> Int:
         """Rows of the streamed map that ``t`` output rows need."""
         return np.asarray((t - 1) * self.sr + self.kr)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One half of a double buffer: ``banks`` [S] of ``bits`` wide words; ``wide`` where all banks share an address."""
+
+    banks: Int
+    bits: int
+    wide: bool
 
 
 class TileGeometry(ABC):
@@ -58,6 +70,14 @@ class TileGeometry(ABC):
     def row_unit(self, point: DesignPoint) -> Int:
         """Rows that the lanes compute at once: tiles are multiples of it."""
         return np.ones((next(iter(point.values())).size, 1), dtype=np.int64)
+
+    @abstractmethod
+    def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:
+        """The input, output and weight buffers, in the order of BUFFERS."""
+
+    @abstractmethod
+    def layout_block(self, point: DesignPoint) -> Int:
+        """Channels that the DRAM layout keeps together."""
 
     @abstractmethod
     def m_tile(self, point: DesignPoint) -> Int:
@@ -101,4 +121,7 @@ class TileGeometry(ABC):
 
     @abstractmethod
     def weight_words(self, point: DesignPoint, nest: Nest) -> Int:
-        """Words per bank that the weights of one output tile, over the whole reduction, take in half a buffer."""
+        """Words per bank that the weights of one output tile, over the whole reduction, take in half a buffer.
+
+        The gradients of weight_grad are as many, but each is ``sum_words`` words wide.
+        """

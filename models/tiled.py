@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from dse.model import Costs, ParallelismModel, Tiling
 from dse.models.auxiliary import dram_capacity, port_costs
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
-from dse.models.memory import bank_bram36, bank_lut, legal_depths, published_bank_bram36
-from dse.models.tile_geometry import BUFFERS, Int, TileGeometry
+from dse.models.memory import bank_bram36, depth_granule, legal_depths, published_bank_bram36
+from dse.models.tile_geometry import BUFFERS, Int, Memory, TileGeometry
 from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
 from dse.space import DesignPoint, Parameter
 from dse.workload import PHASES, Workload
@@ -23,25 +23,15 @@ from dse.workload import PHASES, Workload
 __all__ = ["TiledModel"]
 
 _UPDATE = PHASES.index("update")
-_DMA_PORTS = 4
-"""Streams of the accelerator: input, error, weights, output (EF-Train section 3.1)."""
 
 
 class TiledModel(ParallelismModel):
-    """A point is the hardware: lanes, and the depth of the banks of three double buffers. Tilings are solved exactly."""
+    """A point is the hardware: lanes, and the depth of three double buffers' banks. Tilings are solved exactly."""
 
     tiles: ClassVar[tuple[str, ...]] = ("tr", "m_on", "tn")
     chunk_points: ClassVar[int] = 256
     geometry: ClassVar[TileGeometry]
     settings: ClassVar[Mapping[str, TiledReading]]
-
-    def banks(self, point: DesignPoint) -> tuple[Int, Int, Int]:
-        """Banks of the input, output and weight buffers, each int64 [S]."""
-        raise TypeError(f"family {self.name} must say how many banks its buffers have")
-
-    def layout_block(self, point: DesignPoint) -> Int:
-        """Channels that the DRAM layout keeps together, int64 [S,1]."""
-        raise TypeError(f"family {self.name} must say how its DRAM layout blocks channels")
 
     def buffers_for(
         self, workload: Workload, device: Device, point: Mapping[str, int], tiling: Tiling, reading: str = ""
@@ -68,9 +58,7 @@ class TiledModel(ParallelismModel):
             total += self._problem(workload, device, point, next(iter(self.settings)), k).floor_cycles()
         return total
 
-    def _problem(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int
-    ) -> TilingProblem:
+    def _problem(self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int) -> TilingProblem:
         nests = loop_nests(workload.network)
         return TilingProblem.of(self.geometry, workload, device, self.settings[reading], point, nests, k)
 
@@ -80,18 +68,16 @@ class TiledModel(ParallelismModel):
         keys = [(layers[int(i)].name, PHASES[int(p)]) for i, p in zip(nests.layer, nests.phase, strict=True)]
         return {k: tiling.get(key, {}) for k, key in enumerate(keys)}
 
-    def _costs(
-        self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling
-    ) -> Costs:
+    def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs:
         nests, count = loop_nests(workload.network), next(iter(point.values())).size
         fixed = self._fixed(workload, tiling)
         solved = [self._problem(workload, device, point, reading, k).best(fixed[k]) for k in range(len(nests))]
         grads = np.flatnonzero(nests.of_phase("weight_grad"))
-        aux = port_costs(workload, device, self.layout_block(point), self.settings[reading].auxiliary)
+        aux = port_costs(workload, device, self.geometry.layout_block(point), self.settings[reading].auxiliary)
         parameters = workload.network.table["parameters"][nests.layer[grads]]
         exchanged = 2.0 * parameters * workload.precision.bytes
 
-        def columns(nest_part: list[Float], update_part: object, aux_part: object) -> NDArray[np.float64]:
+        def columns(nest_part: Sequence[NDArray[Any]], update_part: Any, aux_part: Any) -> NDArray[np.float64]:
             parts = [np.stack(nest_part, axis=1)] if nest_part else []
             parts.append(np.broadcast_to(np.asarray(update_part), (count, len(grads))))
             parts.append(np.broadcast_to(np.asarray(aux_part), (count, len(aux.layer))))
@@ -111,15 +97,13 @@ class TiledModel(ParallelismModel):
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision = workload.precision
         lanes = np.asarray(np.prod([point[name] for name in self.lanes_of], axis=0))
-        widths = (precision.bits, precision.accumulator_bits, precision.accumulator_bits)
         lut, ff = lane_logic(precision, lanes)
         dsp, bram = lane_dsp(device, precision, lanes), np.zeros(lanes.shape)
-        for name, banks, bits in zip(BUFFERS, self.banks(point), widths, strict=True):
+        for name, memory in zip(BUFFERS, self.geometry.memories(point, precision), strict=True):
             if reading == "published":
-                bram = bram + 2 * banks * published_bank_bram36(point[name])
+                bram = bram + 2 * memory.banks * published_bank_bram36(point[name])
             else:
-                bram = bram + 2 * banks * bank_bram36(device, point[name], bits)
-                lut = lut + 2 * banks * bank_lut(point[name], bits)
+                bram = bram + 2 * _bram36(device, point[name], memory)
         if reading != "published":
             width = np.asarray(max(device.dma_port_bits // precision.bits, 1))
             dsp = dsp + streaming_dsp(device, precision, width)
@@ -131,21 +115,32 @@ class TiledModel(ParallelismModel):
     def _has_roofline(self, reading: str) -> bool:
         return self.settings[reading].memory_time
 
-    def _buffer_parameters(self, workload: Workload, device: Device, need: tuple[int, int, int]) -> list[Parameter]:
-        """The three depths, from LUT RAM up to what a whole map or all weights need, or the board holds."""
-        precision = workload.precision
-        widths = (precision.bits, precision.accumulator_bits, precision.accumulator_bits)
+    def _buffer_parameters(
+        self, workload: Workload, device: Device, lanes: list[Parameter], need: tuple[int, int, int]
+    ) -> list[Parameter]:
+        """The three depths, up to what a whole map or all weights need, or what the board holds."""
+        lowest = {p.name: p.values[:1] for p in lanes}
+        memories = self.geometry.memories(lowest, workload.precision)
+        most_halves = int(device.bram36)  # two halves of the double buffer, half a block each
+        sums = -(-workload.precision.accumulator_bits // workload.precision.bits)
+        needs = (max(need[0], workload.batch_size), max(need[1], workload.batch_size), need[2] * sums)
         meanings = ("input", "output", "weight")
         return [
             Parameter(
                 name,
-                legal_depths(device, bits, words, device.bram36 / 2),
+                legal_depths(depth_granule(device, 36 if memory.wide else memory.bits), words, most_halves),
                 f"depth of a bank of each half of the {meaning} buffer",
                 "words",
                 slack=True,
             )
-            for name, bits, words, meaning in zip(BUFFERS, widths, need, meanings, strict=True)
+            for name, memory, words, meaning in zip(BUFFERS, memories, needs, meanings, strict=True)
         ]
+
+
+def _bram36(device: Device, depth: Int, memory: Memory) -> Float:
+    if memory.wide:
+        return bank_bram36(device, depth, memory.banks * memory.bits)
+    return memory.banks * bank_bram36(device, depth, np.asarray(memory.bits))
 
 
 def _buffer_violation(point: DesignPoint, solved: list[Solved]) -> dict[str, Float]:

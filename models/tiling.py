@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.device import Device
 from dse.estimate import BOUNDS, Float
@@ -22,6 +24,9 @@ from dse.space import DesignPoint
 from dse.workload import PHASES, Workload
 
 __all__ = ["COMPUTE", "DMA", "Solved", "TiledReading", "TilingProblem", "split_candidates"]
+
+Array = NDArray[Any]
+"""Counts, cycles or truth values."""
 
 COMPUTE, DMA = np.int8(BOUNDS.index("compute")), np.int8(BOUNDS.index("dma"))
 
@@ -48,18 +53,18 @@ class Solved:
     cycles: Float
     update: Float
     dram_bytes: Float
-    bound: Int
+    bound: Array
     tiles: Mapping[str, Int]
-    need: tuple[Int, Int, Int]
+    need: tuple[Int, ...]
     """Words per bank of the input, output and weight buffers."""
-    fits: Int
+    fits: Array
 
     def better(self, other: Solved) -> Solved:
         """Point by point the one that fits and is faster, self where equal."""
         slower = other.cycles + other.update < self.cycles + self.update
         take = np.where(self.fits == other.fits, slower, other.fits > self.fits)
 
-        def pick(a: Float, b: Float) -> Float:
+        def pick(a: Array, b: Array) -> Array:
             return np.where(take, b, a)
 
         return Solved(
@@ -68,7 +73,7 @@ class Solved:
             dram_bytes=pick(self.dram_bytes, other.dram_bytes),
             bound=pick(self.bound, other.bound),
             tiles={k: pick(v, other.tiles[k]) for k, v in self.tiles.items()},
-            need=tuple(pick(a, b) for a, b in zip(self.need, other.need, strict=True)),  # type: ignore[arg-type]
+            need=tuple(pick(a, b) for a, b in zip(self.need, other.need, strict=True)),
             fits=pick(self.fits, other.fits),
         )
 
@@ -116,6 +121,7 @@ class TilingProblem:
             kr=int(nests.kr[k]),
             sr=int(nests.sr[k]),
             cols=int((nests.c[k] - 1) * nests.sc[k] + nests.kc[k]),
+            sum_words=-(-workload.precision.accumulator_bits // workload.precision.bits),
         )
         return TilingProblem(geometry, workload, device, reading, point, nest)
 
@@ -129,7 +135,7 @@ class TilingProblem:
         return self.device.dma_restart_cycles if self.reading.memory_time else 0
 
     def best(self, fixed: Mapping[str, int]) -> Solved:
-        """The fastest tiling that fits the buffers (the smallest where none does), with the tiles in ``fixed`` given."""
+        """The fastest tiling that fits the buffers (the smallest where none does), the tiles in ``fixed`` given."""
         chunks = self.geometry.chunks(self.point, self.nest)
         if "tn" in fixed:
             chunks = [np.minimum(np.full_like(self.nest.n, fixed["tn"]), self.nest.n)]
@@ -174,6 +180,8 @@ class TilingProblem:
         row_tiles = -(-nest.r // tr)
         full, last = self.times(chunk, tr, row_tiles), self.times(chunk, nest.r - (row_tiles - 1) * tr, row_tiles)
         m_tile, weight_words = g.m_tile(point), g.weight_words(point, nest)
+        if nest.phase == "weight_grad":
+            weight_words = weight_words * nest.sum_words
         m_tiles = -(-nest.m // m_tile)
         if "m_on" in fixed:
             on_chip = np.minimum(-(-fixed["m_on"] // m_tile), m_tiles)
@@ -188,7 +196,7 @@ class TilingProblem:
         fits = (ifm <= point["ifm_words"][:, None]) & (ofm <= point["ofm_words"][:, None])
         pick = _choose(cycles + update, fits, tr)
 
-        def at(array: Int | Float) -> Int:
+        def at(array: Array) -> Array:
             return np.take_along_axis(np.broadcast_to(array, pick.shape[:1] + cycles.shape[1:]), pick, axis=1)[:, 0]
 
         waits = (full.load > full.compute) | (full.store > counts.n_chunks * full.compute)
@@ -198,7 +206,11 @@ class TilingProblem:
             update=at(update) * repeats,
             dram_bytes=self._traffic(chunk, rows)[:, 0] * repeats,
             bound=np.where(at(waits), DMA, COMPUTE),
-            tiles={"tr": rows[:, 0], "m_on": np.minimum(kept * m_tile, nest.m)[:, 0], "tn": np.minimum(chunk, nest.n)[:, 0]},
+            tiles={
+                "tr": rows[:, 0],
+                "m_on": np.minimum(kept * m_tile, nest.m)[:, 0],
+                "tn": np.minimum(chunk, nest.n)[:, 0],
+            },
             need=(at(ifm), at(ofm), (weight_words * kept)[:, 0]),
             fits=at(fits),
         )
@@ -274,8 +286,8 @@ def _deep(t: TileTimes) -> TileTimes:
     return TileTimes(*(np.asarray(a)[:, :, None] for a in (t.load, t.compute, t.store, t.error)))
 
 
-def _choose(cycles: Float, fits: Int, tr: Int) -> Int:
+def _choose(cycles: Float, fits: Array, tr: Int) -> Int:
     """Index [S,1] of the fastest candidate that fits; of the fewest rows where none does."""
     fastest = np.argmin(np.where(fits, cycles, np.inf), axis=1)
     smallest = np.argmin(np.broadcast_to(tr, cycles.shape), axis=1)
-    return np.where(fits.any(axis=1), fastest, smallest)[:, None]
+    return np.asarray(np.where(fits.any(axis=1), fastest, smallest)[:, None])
