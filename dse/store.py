@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from dse.errors import InputError
+from dse.estimate import RESOURCES
 from dse.results import SCHEMA_VERSION, Candidate, Cell, Diagnosis, Proof, ResultSet, RunInfo
 from dse.schema import plain
 
@@ -22,6 +23,7 @@ __all__ = ["FILES", "cell_json", "load", "result_json", "save"]
 FILES = {"result": "result.json", "points": "points.parquet", "pareto": "pareto.csv"}
 """What ``save`` writes: key -> file name."""
 
+_CONSTRAINTS = (*RESOURCES, "dram_bytes")
 _KEYS = ("network", "device", "family", "batch_size", "precision")
 
 
@@ -201,7 +203,9 @@ def _cell_points(table: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def _nullable(column: pd.Series[Any]) -> bool:
-    return str(column.dtype) == "Int64" or column.name == "feasible" or str(column.name).startswith("violation_")
+    """Whether a column without any value belongs to another cell: a parameter, or a constraint of another family."""
+    own = str(column.name).removeprefix("violation_")
+    return str(column.dtype) == "Int64" or (own != column.name and own not in _CONSTRAINTS)
 
 
 def _pareto_table(result: ResultSet) -> pd.DataFrame:

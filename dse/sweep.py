@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +25,7 @@ from dse.workload import Precision, Workload, precision_named
 __all__ = ["Progress", "sweep"]
 
 _Item = TypeVar("_Item", str, int)
+_Loaded = TypeVar("_Loaded", Network, Device)
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,9 @@ def _reporter(
     return report
 
 
-def _listed(given: object, what: str) -> list[object]:
+def _listed(given: Sequence[_Loaded | str | Path] | _Loaded | str | Path, what: str) -> list[_Loaded | str | Path]:
     """``given`` as a list; a single name, path or object counts as one."""
-    if isinstance(given, str | Path | Network | Device) or not isinstance(given, Iterable):
+    if isinstance(given, str | Path | Network | Device):
         return [given]
     items = list(given)
     if not items:

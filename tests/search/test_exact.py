@@ -16,7 +16,10 @@ MODELS = st.builds(
     Buffered, most=st.integers(1, 4), depths=st.integers(1, 4), need=st.integers(0, 3), seed=st.integers(0, 10**6)
 )
 BOARDS = st.builds(
-    lambda dsp, bram: replace(DEVICE, dsp=dsp, bram36=float(bram)), st.integers(2, 60), st.integers(1, 40)
+    lambda dsp, bram, known: replace(DEVICE, dsp=dsp, bram36=float(bram), power=DEVICE.power[:known]),
+    st.integers(2, 60),
+    st.integers(1, 40),
+    st.sampled_from([1, 4]),
 )
 
 
