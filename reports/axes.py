@@ -43,7 +43,7 @@ class Axis:
 
     def of_points(self, points: pd.DataFrame) -> Float:
         """Every point's value as drawn, [N]; NaN where unknown."""
-        for name in (self.column, self.objective):
+        for name in (self.column, f"objective_{self.objective}"):
             if name in points.columns:
                 return pd.to_numeric(points[name], errors="coerce").to_numpy(dtype=np.float64) * self.factor
         return np.full(len(points), math.nan)
@@ -75,10 +75,11 @@ def choose_axes(cells: Iterable[Cell]) -> tuple[Axis, Axis]:
 
 
 def scaled(axis: Axis, candidates: Iterable[Candidate]) -> Axis:
-    """``axis`` in the unit of time that suits the candidates; other axes as they are."""
+    """``axis`` in the unit of time that suits the fastest candidate that fits; other axes as they are."""
     if axis.objective != "latency":
         return axis
-    times = [t for t in (axis.of(c) for c in candidates) if t > 0]
+    known = [c for c in candidates if axis.of(c) > 0]
+    times = [axis.of(c) for c in known if c.feasible] or [axis.of(c) for c in known]
     factor, unit = time_unit(min(times, default=1e-3))
     return Axis(axis.objective, axis.title, unit, factor, axis.column)
 

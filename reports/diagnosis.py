@@ -36,7 +36,7 @@ def diagnoses(panel: Panel) -> list[Shortage]:
 def _shortage(panel: Panel, cell: Cell) -> Shortage:
     found = cell.diagnosis
     assert found is not None
-    short = dict(sorted(found.short.items(), key=lambda item: (-item[1], item[0])))
+    short = dict(sorted(found.short.items(), key=lambda item: (-_or_infinite(item[1]), item[0])))
     time_s = number(found.nearest.estimate.get("iteration_s"))
     nearest = parameters(found.nearest.point)
     board = (
@@ -45,21 +45,33 @@ def _shortage(panel: Panel, cell: Cell) -> Shortage:
         else "No shipped board fits a design of this family."
     )
     lacks = "; ".join(_lack(panel, cell, name, excess) for name, excess in short.items())
-    text = f"The nearest point, {nearest} ({seconds(time_s)} an iteration), is short of {lacks}. {board}"
+    text = f"The nearest point, {nearest} ({seconds(time_s)} an iteration), falls short: {lacks}. {board}"
     return Shortage(cell.family, short, nearest, time_s, found.smallest_board, command(cell, found.nearest), text)
 
 
 def _lack(panel: Panel, cell: Cell, name: str, excess: float) -> str:
     title = resource_title(name)
+    if math.isnan(excess):
+        return f"{title} (its use is unknown)"
     if math.isinf(excess):
         return f"{title} (the board has none)"
     assert cell.diagnosis is not None
-    used = number(cell.diagnosis.nearest.estimate["resources"].get(name))
-    text = f"{title}: {percent(excess)} more than a design may use"
-    if panel.board is None or math.isnan(used):
+    estimate = cell.diagnosis.nearest.estimate
+    text = f"{title}: {percent(excess)} over its limit"
+    if panel.board is None:
         return text
+    if name == "dram_bytes":
+        used, usable, unit = number(estimate["dram_capacity_bytes"]), float(panel.board.dram_bytes), 1e9
+        return f"{text} ({quantity(used / unit)} GB needed, {quantity(usable / unit)} GB on the board)"
+    if name not in panel.board.capacity:
+        return text
+    used = number(estimate["resources"].get(name))
     usable = panel.board.capacity[name] * panel.board.usable[name]
     return f"{text} ({quantity(float(math.ceil(used)))} needed, {quantity(float(math.floor(usable)))} usable)"
+
+
+def _or_infinite(excess: float) -> float:
+    return math.inf if math.isnan(excess) else excess
 
 
 def diagnosis_html(panel: Panel) -> str:

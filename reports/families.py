@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dse.reports.panels import Panel
-from dse.reports.text import escape, number, parameters, records, significant
+from dse.reports.text import escape, number, parameters, records, short_origin, significant
 from dse.reports.theme import MUTED, Style, base_figure
 from dse.reports.winners import best_paper
 from dse.results import Candidate, Cell
@@ -67,7 +67,8 @@ def family_caption(panel: Panel, data: pd.DataFrame, measure: str) -> str:
     known = data[data[measure].notna()]
     for row in records(known[~known.index.isin(_drawn(data, measure).index)]):
         value = significant(row[measure], 3)
-        text += f" {row['origin']}, {row['point']}, does not fit {panel.device} and is off the scale ({value})."
+        design = f"{short_origin(row['origin'])}, {row['point']}"
+        text += f" {design}, does not fit {panel.device} and is off the scale ({value})."
     return text
 
 

@@ -78,26 +78,29 @@ def proof_sentence(cell: Cell) -> str:
     proof = cell.proof
     if proof.kind not in ("exhaustive", "bound"):
         return f"not proven: the best of {cell.evaluated:,} evaluated points"
-    how = (
-        f"every one of the {proof.space_size:,} points was evaluated"
-        if proof.kind == "exhaustive"
-        else f"every other of the {proof.space_size:,} points was evaluated or excluded by a bound"
-    )
+    how = f"every other of the {proof.space_size:,} points was evaluated or excluded by a bound"
+    if proof.kind == "exhaustive" and proof.evaluated >= proof.space_size:
+        how = f"every one of the {proof.space_size:,} points was evaluated"
+    elif proof.kind == "exhaustive":
+        how = f"all {proof.evaluated:,} of {proof.space_size:,} points whose resources fit were evaluated"
     if cell.best is None:
         return f"proven: {how} and none fits"
     what = "proven optimum"
     if proof.optimum and len(cell.objectives) == 1 and cell.best.objectives[0] > proof.optimum[0] * (1 + 1e-9):
-        what = f"{percent(cell.best.objectives[0] / proof.optimum[0] - 1, 2)} above the proven optimum"
+        excess = 100 * (cell.best.objectives[0] / proof.optimum[0] - 1)
+        what = f"{significant(excess, 2)}\N{NO-BREAK SPACE}% above the proven optimum"
     return f"{what}: {how}{_search_gap(cell)}"
 
 
 def _search_gap(cell: Cell) -> str:
     if cell.method != "optuna" or math.isnan(cell.proof.gap):
         return ""
-    trials = f"; the {cell.evaluated:,}-trial search"
+    alone = f"; the search alone ({cell.evaluated:,} points)"
+    if math.isinf(cell.proof.gap):
+        return f"{alone} found nothing that fits"
     if len(cell.objectives) > 1:
-        return f"{trials} missed {percent(cell.proof.gap, 2)} of the exact front's hypervolume"
-    return f"{trials} came within {percent(cell.proof.gap, 2)}"
+        return f"{alone} missed {percent(cell.proof.gap, 2)} of the exact front's hypervolume"
+    return f"{alone} came within {percent(cell.proof.gap, 2)}"
 
 
 def winner_sentence(panel: Panel) -> str:

@@ -18,6 +18,8 @@ from dse.results import Candidate, Cell
 
 __all__ = ["Cloud", "Mark", "ParetoData", "pareto_data", "pareto_mask", "thin"]
 
+_FARTHEST = 30.0
+
 
 @dataclass(frozen=True)
 class Cloud:
@@ -56,6 +58,10 @@ class ParetoData:
     front: pd.DataFrame
     """Columns x, y, family, parameters: feasible points of any family that none dominates, by rising x."""
     marks: tuple[Mark, ...]
+    view: tuple[float, float, float, float]
+    """Lowest and highest x, then y, of the points that are worth a first look; NaN without points."""
+    outside: int
+    """Drawn points beyond the view."""
 
     @property
     def log(self) -> tuple[bool, bool]:
@@ -72,7 +78,8 @@ def pareto_data(panel: Panel, most: int) -> ParetoData:
         Cloud(cloud.family, cloud.names, thin(cloud.frame, most), cloud.total, cloud.unknown) for cloud in whole
     )
     marks = [mark for cell in panel.cells for mark in _marks(cell, x, y)]
-    return ParetoData(x, y, clouds, front, tuple(marks))
+    view, outside = _view(clouds, front, marks)
+    return ParetoData(x, y, clouds, front, tuple(marks), view, outside)
 
 
 def pareto_mask(x: Float, y: Float) -> NDArray[np.bool_]:
@@ -142,6 +149,22 @@ def _marks(cell: Cell, x: Axis, y: Axis) -> list[Mark]:
     marks = [mark("optimum" if proven else "best", cell.family, cell.best)] if cell.best else []
     marks += [mark("paper", candidate.origin, candidate) for candidate in cell.papers]
     return [m for m in marks if math.isfinite(m.x) and math.isfinite(m.y)]
+
+
+def _view(
+    clouds: Sequence[Cloud], front: pd.DataFrame, marks: Sequence[Mark]
+) -> tuple[tuple[float, float, float, float], int]:
+    """The box of the marks and of all points up to 30 times the lowest x that fits; and how many are outside."""
+    drawn = pd.concat([front[["x", "y"]], *(cloud.frame[["x", "y"]] for cloud in clouds)])
+    marked = pd.DataFrame([(m.x, m.y) for m in marks], columns=["x", "y"])
+    everything = pd.concat([drawn, marked])
+    if everything.empty:
+        return (math.nan, math.nan, math.nan, math.nan), 0
+    limit = max(_FARTHEST * front["x"].min(), marked["x"].max()) if len(front) else math.inf
+    seen = everything[everything["x"] <= limit]
+    low, high = seen.min(), seen.max()
+    box = (float(low["x"]), float(high["x"]), float(low["y"]), float(high["y"]))
+    return box, int((drawn["x"] > limit).sum())
 
 
 def _all_positive(data: ParetoData, axis: str) -> bool:

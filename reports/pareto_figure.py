@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from dse.reports.axes import Axis
 from dse.reports.panels import Panel
 from dse.reports.pareto import Cloud, Mark, ParetoData
-from dse.reports.text import escape, quantity, resource_title
+from dse.reports.text import escape, quantity, resource_title, short_origin
 from dse.reports.theme import INK, MUTED, PAPER, Style, base_figure
 
 __all__ = ["pareto_caption", "pareto_figure"]
@@ -30,8 +30,9 @@ def pareto_figure(data: ParetoData, panel: Panel, styles: Mapping[str, Style]) -
     figure.add_trace(_front(data))
     _add_marks(figure, data, styles)
     _add_labels(figure, data)
-    for axis, of, log in zip(("xaxis", "yaxis"), (data.x, data.y), data.log, strict=True):
-        figure.update_layout({axis: _axis(of, log)})
+    views = (data.view[:2], data.view[2:])
+    for axis, of, log, view in zip(("xaxis", "yaxis"), (data.x, data.y), data.log, views, strict=True):
+        figure.update_layout({axis: _axis(of, log, view, data.outside > 0)})
         _add_limit(figure, axis, of, log, panel)
     return figure
 
@@ -47,6 +48,8 @@ def pareto_caption(data: ParetoData, panel: Panel) -> str:
             text += f" {cloud.family}: {len(cloud.frame):,} of {cloud.total:,} points are drawn."
         if cloud.unknown:
             text += f" {cloud.family}: {cloud.unknown:,} points have no known figure and are not drawn."
+    if data.outside and all(data.log):
+        text += f" {data.outside:,} slower points are off the right edge: double-click, or autoscale, shows them."
     return text
 
 
@@ -124,16 +127,18 @@ def _mark_trace(
 
 
 def _add_labels(figure: go.Figure, data: ParetoData) -> None:
-    """The papers' names, towards the empty side: below those that fit, above the others; one where designs coincide."""
-    names: dict[tuple[float, float, bool], list[str]] = {}
+    """Each paper's name once beside its fastest design that fits and once beside its fastest that does not.
+
+    Names stand towards the empty side: below designs that fit, above the others.
+    """
+    named: dict[tuple[str, bool], Mark] = {}
     for mark in sorted((m for m in data.marks if m.kind == "paper"), key=lambda m: (m.x, m.y)):
-        labels = names.setdefault((mark.x, mark.y, mark.feasible), [])
-        labels += [mark.label] if mark.label not in labels else []
-    for rank, ((x, y, fits), labels) in enumerate(names.items()):
+        named.setdefault((short_origin(mark.label), mark.feasible), mark)
+    for rank, ((name, fits), mark) in enumerate(named.items()):
         figure.add_annotation(
-            x=_place(x, data.log[0]),
-            y=_place(y, data.log[1]),
-            text=escape(", ".join(labels)),
+            x=_place(mark.x, data.log[0]),
+            y=_place(mark.y, data.log[1]),
+            text=escape(name),
             ax=-36 if fits else 36,
             ay=(34 + 20 * (rank % 2)) * (1 if fits else -1),
             standoff=8,
@@ -152,9 +157,15 @@ def _place(value: float, log: bool) -> float:
     return math.log10(value) if log else value
 
 
-def _axis(axis: Axis, log: bool) -> dict[str, Any]:
+def _axis(axis: Axis, log: bool, view: tuple[float, ...], zoomed: bool) -> dict[str, Any]:
     common = {"title": {"text": axis.label}, "tickformat": "~s" if axis.unit == "count" else ",~g"}
-    return common | ({"type": "log", "minor": {"ticks": "outside", "ticklen": 2}} if log else {"rangemode": "tozero"})
+    if not log:
+        return common | {"rangemode": "tozero"}
+    low, high = (math.log10(value) for value in view)
+    margin = 0.06 * (high - low) + 0.05
+    shown: dict[str, Any] = {"range": [low - margin, high + margin]} if zoomed else {}
+    shown |= {"dtick": "D2"} if high - low < 4 else {}
+    return common | shown | {"type": "log", "minor": {"ticks": "outside", "ticklen": 2}}
 
 
 def _add_limit(figure: go.Figure, name: str, axis: Axis, log: bool, panel: Panel) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "records",
     "resource_title",
     "seconds",
+    "short_origin",
     "significant",
     "time_unit",
 ]
@@ -76,10 +77,10 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def percent(ratio: float, decimals: int = 1) -> str:
-    """0.123 as ``12.3 %``; "unknown" for NaN."""
+    """0.123 as ``12.3 %``, with a space that does not break; "unknown" for NaN."""
     if math.isnan(ratio):
         return "unknown"
-    return "infinite" if math.isinf(ratio) else f"{100 * ratio:,.{decimals}f} %"
+    return "infinite" if math.isinf(ratio) else f"{100 * ratio:,.{decimals}f}\N{NO-BREAK SPACE}%"
 
 
 def time_unit(typical_s: float) -> tuple[float, str]:
@@ -100,6 +101,11 @@ def seconds(value: float) -> str:
 def parameters(point: Mapping[str, int]) -> str:
     """A point in words: ``tm=16, tn=24``."""
     return ", ".join(f"{name}={value}" for name, value in point.items())
+
+
+def short_origin(origin: str) -> str:
+    """A paper's name without its authors and venue: what stands before the first bracket or semicolon."""
+    return origin.split(" (")[0].split(";")[0].strip() or origin
 
 
 def resource_title(name: str) -> str:

@@ -53,6 +53,7 @@ def base_figure(height_px: int) -> go.Figure:
         layout={
             "template": go.layout.Template(),
             "height": height_px,
+            "showlegend": True,
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": "system-ui, -apple-system, Segoe UI, Roboto, sans-serif", "size": 13, "color": INK},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from dse.reports.text import (
     quantity,
     resource_title,
     seconds,
+    short_origin,
     significant,
 )
 from dse.results import Candidate, Cell
@@ -150,8 +152,8 @@ def winner_table(panel: Panel) -> str:
 
 
 def command_line(label: str, text: str) -> str:
-    """HTML of a command with a copy button; lines break between words only."""
-    words = " ".join(f"<span>{escape(word)}</span>" for word in text.split(" "))
+    """HTML of a command with a copy button; lines break before a flag."""
+    words = " ".join(f"<span>{escape(word)}</span>" for word in re.split(" (?=-)", text))
     return (
         f'<div class="command"><span>{escape(label)}</span><code>{words}</code>'
         f'<button type="button" class="copy" aria-label="Copy the {escape(label)} command">Copy</button></div>'
@@ -197,5 +199,6 @@ def _against_paper(cell: Cell, winner: Winner) -> str:
     if paper is None:
         return "no published design"
     if not paper.feasible:
-        return f"{paper.origin}: {parameters(paper.point)} does not fit"
-    return f"{winner.speedup_over_paper:,.2f} times as fast as {parameters(paper.point)} ({paper.origin})"
+        return f"{short_origin(paper.origin)}: {parameters(paper.point)} does not fit"
+    paper_point = f"{parameters(paper.point)} ({short_origin(paper.origin)})"
+    return f"{winner.speedup_over_paper:,.2f} times as fast as {paper_point}"

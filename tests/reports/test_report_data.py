@@ -36,7 +36,7 @@ def test_batch_sizes_are_not_compared() -> None:
 def test_the_winners_sentence(panels: tuple[Panel, ...]) -> None:
     sentence = winner_sentence(panels[0])
     assert sentence.startswith("channel wins with tm=48, tn=8: 429.0 ms an iteration, 9.324 samples/s, 2.07 times as ")
-    assert sentence.endswith("a bound; the 500-trial search came within 0.12 %.")
+    assert sentence.endswith("a bound; the search alone (500 points) came within 0.12\N{NO-BREAK SPACE}%.")
     nothing = make_panels(made_up.made_up(made_up.infeasible_cell()), made_up.BOARDS)[0]
     assert winner_sentence(nothing) == "Nothing fits: no family has a feasible point (proven for every family)."
 
@@ -49,10 +49,14 @@ def test_proof_sentences() -> None:
         cell, method="exhaustive", proof=Proof("exhaustive", 0.0, 65_536, 65_536, 1.0, cell.best.objectives)
     )
     assert proof_sentence(exhaustive) == "proven optimum: every one of the 65,536 points was evaluated"
+    fitting = dataclasses.replace(exhaustive, proof=dataclasses.replace(exhaustive.proof, evaluated=1919))
+    assert "all 1,919 of 65,536 points whose resources fit were evaluated" in proof_sentence(fitting)
+    nothing = dataclasses.replace(cell, proof=dataclasses.replace(cell.proof, gap=math.inf))
+    assert proof_sentence(nothing).endswith("the search alone (500 points) found nothing that fits")
     missed = dataclasses.replace(cell, proof=Proof("bound", 0.1, 9, 65_536, 1.0, (cell.best.objectives[0] / 1.1,)))
-    assert proof_sentence(missed).startswith("10.00 % above the proven optimum")
+    assert proof_sentence(missed).startswith("10\N{NO-BREAK SPACE}% above the proven optimum")
     two = dataclasses.replace(cell, objectives=("latency", "dsp"), proof=Proof("bound", 0.02, 9, 65_536, 1.0, (1, 2)))
-    assert proof_sentence(two).endswith("missed 2.00 % of the exact front's hypervolume")
+    assert proof_sentence(two).endswith("missed 2.00\N{NO-BREAK SPACE}% of the exact front's hypervolume")
 
 
 def test_a_winners_figures(panels: tuple[Panel, ...]) -> None:
@@ -136,11 +140,15 @@ def test_what_is_short_where_nothing_fits(panels: tuple[Panel, ...]) -> None:
     assert list(found.short) == ["uram288", "dsp"], "worst first"
     assert found.nearest == "tr=51, tc=51"
     assert found.smallest_board == "vcu1525"
-    assert "URAM288 (the board has none); DSP: 8.6 % more than a design may use (2,601 needed, 2,394" in found.text
+    assert "URAM288 (the board has none); DSP: 8.6\N{NO-BREAK SPACE}% over its limit (2,601 needed, 2,394" in found.text
     assert "is vcu1525." in found.text
     assert found.command.endswith("-m feature_map -b 4 --precision fp32 --reading exact --set tr=51 --set tc=51")
     cell = made_up.infeasible_cell()
     assert cell.diagnosis is not None
+    other = dataclasses.replace(cell.diagnosis, short={"dram_bytes": 0.25, "wei_words": math.nan, "lut": 0.1})
+    (odd,) = diagnoses(make_panels(made_up.made_up(dataclasses.replace(cell, diagnosis=other)), made_up.BOARDS)[0])
+    assert "wei_words (its use is unknown); DRAM capacity: 25.0" in odd.text
+    assert "(1 GB needed, 4 GB on the board)" in odd.text
     nowhere = dataclasses.replace(cell, diagnosis=dataclasses.replace(cell.diagnosis, smallest_board=""))
     (none,) = diagnoses(make_panels(made_up.made_up(nowhere), made_up.BOARDS)[0])
     assert none.text.endswith("No shipped board fits a design of this family.")

@@ -47,7 +47,8 @@ def test_everything_is_on_the_page(page: str) -> None:
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
     for expected in (
         "Training accelerators for alexnet on zcu102, mute", "revision 0123abc", "2026-01-02T03:04:05Z", "optuna (tpe)",
-        "dse sweep -n alexnet -d zcu102", "61.54 GOPS", "1,920 (76.2 % of 2,520)", "feature_map: nothing fits zcu102",
+        "dse sweep -n alexnet -d zcu102", "61.54 GOPS", "1,920 (76.2\N{NO-BREAK SPACE}% of 2,520)",
+        "feature_map: nothing fits zcu102",
         "1.66 times as fast as tm=16, tn=16 (EF-Train)", "0 (board has none)", "None was measured on silicon",
         "dse estimate -n alexnet -d zcu102 -m batch -b 4 --precision fp32 --reading exact --set tb=4 --set ti=96",
         "energy per sample (J): not published for mute.",

@@ -95,7 +95,7 @@ def test_cells_without_points_or_with_objective_columns_only() -> None:
     channel = made_up.channel_cell()
     bare = one(dataclasses.replace(channel, points=pd.DataFrame()))
     assert len(pareto_data(bare, 5000).front) == 2, "the best and the small one"
-    named = channel.points.rename(columns={"iteration_s": "latency"})
+    named = channel.points.rename(columns={"iteration_s": "objective_latency"})
     data = pareto_data(one(dataclasses.replace(channel, points=named)), 5000)
     assert len(data.clouds[0].frame) > 400
 
@@ -111,6 +111,17 @@ def test_axes_are_logarithmic_unless_something_is_zero(panels: tuple[Panel, ...]
     points.loc[0, "dsp"] = 0
     zero = one(dataclasses.replace(made_up.channel_cell(), points=points))
     assert pareto_data(zero, 5000).log == (True, False)
+
+
+def test_the_first_view_leaves_very_slow_points_out_but_no_mark(panels: tuple[Panel, ...]) -> None:
+    data = pareto_data(panels[0], 5000)
+    lowest, highest = data.view[:2]
+    assert highest <= 30 * data.front["x"].min()
+    assert data.outside == sum(int((c.frame["x"] > 30 * data.front["x"].min()).sum()) for c in data.clouds) + int(
+        (data.front["x"] > 30 * data.front["x"].min()).sum()
+    )
+    assert all(lowest <= mark.x <= highest for mark in data.marks)
+    assert "slower points are off the right edge" in pareto_caption(data, panels[0])
 
 
 def test_a_family_looks_the_same_whatever_the_order() -> None:
