@@ -9,7 +9,8 @@ import numpy as np
 from dse.device import Device
 from dse.models.loop_nest import LoopNests, loop_nests
 from dse.models.memory import published_bank_bram36
-from dse.models.tiling import TilingProblem, split_candidates
+from dse.models.tile_geometry import split_candidates
+from dse.models.tiling import TilingProblem
 from dse.workload import PHASES, Workload
 
 if TYPE_CHECKING:

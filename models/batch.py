@@ -72,12 +72,13 @@ class Batch(ParallelismModel):
         )
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
-        """The paper's own design (128, 48) and its shape at other batch sizes: all samples, the largest tile."""
-        cost = device.dsp_cost[workload.precision.name]
-        per_lane = cost.multiplier_dsp + cost.adder_dsp
-        t_b = min(workload.batch_size, 128)
-        largest = max(int(device.dsp / (per_lane * t_b)) // 16 * 16, 1)
-        return [{"t_b": t_b, "t_i": t_i} for t_i in dict.fromkeys((48, largest))]
+        """The paper's own design (128, 48), and its rule elsewhere: all samples up to 128, then the widest tile."""
+        space, cost = self._space(workload, device), device.dsp_cost[workload.precision.name]
+        lanes = int(device.dsp / (cost.multiplier_dsp + cost.adder_dsp))
+        t_b = min(workload.batch_size, 128, max(lanes, 1), int(space["t_b"].values[-1]))
+        widest = min(max(lanes // t_b, 1), int(space["t_i"].values[-1]))
+        rounded = widest // 16 * 16 or widest
+        return [{"t_b": 128, "t_i": 48}, {"t_b": t_b, "t_i": rounded}]
 
     def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs:
         gemms = _gemms(workload.network)

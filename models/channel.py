@@ -26,7 +26,7 @@ class ChannelGeometry(TileGeometry):
     def side_by_side(self, point: DesignPoint, m: Int, n: Int, groups: Int) -> Int:
         """As many groups as fit both unrolled dimensions: their weights lie on the diagonal of the lanes."""
         fit = np.minimum(point["tm"][:, None] // m, point["tn"][:, None] // n)
-        return np.clip(fit, 1, groups)
+        return np.asarray(np.clip(fit, 1, groups))
 
     def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:
         """``tn`` banks of inputs, ``tm`` of running sums, one of weights for every lane; all banks share an address."""

@@ -1,8 +1,8 @@
 """Feature-map-level parallelism: output rows and columns, and output channels, in space.
 
 EF-Train (ACM TODAES 2022) section 2.3 gives the plain form, Tf x Tf pixels at a time; Venkataramanaiah et al. (FPL
-2019) unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of one channel are then
-summed by the adders that accumulate per lane otherwise.
+2019) unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of one channel are
+then summed by the adders that accumulate per lane otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.device import Device
 from dse.models.loop_nest import loop_nests
-from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry
+from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry, split_candidates
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiled import TiledModel
 from dse.models.tiling import TiledReading
@@ -27,9 +27,15 @@ __all__ = ["FeatureMap"]
 class FeatureMapGeometry(TileGeometry):
     """Maps lie in DRAM channel by channel [channel][row][column]; banks interleave rows and columns over the lanes."""
 
-    def row_unit(self, point: DesignPoint) -> Int:
-        """Tiles are whole rows of lanes."""
-        return point["tf_rows"][:, None]
+    def row_candidates(self, point: DesignPoint, nest: Nest) -> Int:
+        """Every multiple of the lanes' rows: the ragged last tile makes uneven tiles worth trying.
+
+        A batch that stands in for rows is cut evenly.
+        """
+        unit = point["tf_rows"][:, None]
+        if nest.is_fc:
+            return unit * split_candidates(-(-np.full_like(nest.n, nest.r) // unit))
+        return unit * np.arange(1, -(-nest.r // int(unit.min())) + 1, dtype=np.int64)[None, :]
 
     def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:
         """A bank of inputs per lane of pixels, addressed alone; a running sum per lane; a weight per output channel."""
@@ -49,9 +55,9 @@ class FeatureMapGeometry(TileGeometry):
         return point["tm"][:, None]
 
     def chunks(self, point: DesignPoint, nest: Nest) -> list[Int]:
-        """Powers of two of channels, and all: one channel after another is computed, the burst is what grows."""
+        """Powers of four of channels, and all: one channel after another is computed, the burst is what grows."""
         most = int(nest.n.max())
-        return [np.minimum(nest.n, 1 << power) for power in range((most - 1).bit_length() + 1)]
+        return [np.minimum(nest.n, 4**power) for power in range(((most - 1).bit_length() + 1) // 2 + 1)]
 
     def compute(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int) -> Int:
         """A tap of one input channel per cycle for a block of pixels as large as the lanes."""

@@ -43,6 +43,6 @@ def depth_granule(device: Device, bits: int) -> int:
 
 
 def legal_depths(granule: int, need_words: int, most_halves: int) -> NDArray[np.int64]:
-    """Bank depths worth trying: granules, up to the first that holds ``need_words``, at most ``most_halves`` of them."""
+    """Bank depths worth trying: granules up to the first that holds ``need_words``, at most ``most_halves`` of them."""
     steps = max(min(-(-need_words // granule), most_halves), 1)
     return granule * np.arange(1, steps + 1, dtype=np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.space import DesignPoint
 from dse.workload import Precision
 
-__all__ = ["BUFFERS", "Int", "Memory", "Nest", "TileGeometry"]
+__all__ = ["BUFFERS", "Int", "Memory", "Nest", "TileGeometry", "split_candidates"]
 
 Int = NDArray[np.int64]
 
@@ -56,6 +56,14 @@ class Memory:
     wide: bool
 
 
+def split_candidates(total: Int) -> Int:
+    """The smallest tile for each number of tiles that ``total`` units [S,1] can be cut into; int64 [S,J], repeated."""
+    q = int(np.ceil(np.sqrt(total.max())))
+    small = np.arange(1, q + 1, dtype=np.int64)[None, :]
+    tiles = np.concatenate([-(-total // small), np.minimum(small, total)], axis=1)
+    return np.asarray(-(-total // tiles))
+
+
 class TileGeometry(ABC):
     """All arguments and results are int64 arrays that broadcast to [S,J], J being candidate tiles.
 
@@ -67,9 +75,9 @@ class TileGeometry(ABC):
         """Groups of a grouped convolution, ``m`` and ``n`` channels each, that share the lanes at a time."""
         return np.ones_like(groups)
 
-    def row_unit(self, point: DesignPoint) -> Int:
-        """Rows that the lanes compute at once: tiles are multiples of it."""
-        return np.ones((next(iter(point.values())).size, 1), dtype=np.int64)
+    def row_candidates(self, point: DesignPoint, nest: Nest) -> Int:
+        """Rows per tile worth trying: the even ones."""
+        return split_candidates(np.full_like(nest.n, nest.r))
 
     @abstractmethod
     def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:

@@ -4,6 +4,10 @@ The schedule is EF-Train's (ACM TODAES 27(5), 2022, section 5.1): output tiles o
 accumulates over ``n`` chunks of the reduction; groups of output channels whose weights stay on chip run through the
 whole batch before the next group. Where the paper's formulas and its printed results differ, ``TileReading`` says which
 is meant; with ``TileReading.published()`` the formulas give all rows of its Table 6 to the cycle.
+
+What a pass waits for at its ends (the first load, the last store, the first weights) is charged at the more expensive of
+a full and a last chunk. A pass is then a sum of convex functions of the rows per tile, and no slower the more even the
+tiles are.
 """
 
 from __future__ import annotations
@@ -94,23 +98,19 @@ def convolve_cycles(
     instead, as in the input gradient.
     """
     last = full if reading.full_last_chunk else last
-    single = counts.row_tiles == 1
     n = counts.n_chunks
     rows = (counts.row_tiles - 1) * _tile(full, n, stores=True, prefetch=reading.prefetch)
     per_m = rows + _tile(last, n, stores=True, prefetch=reading.prefetch)
     if reading.prefetch:
-        first_load = np.where(single, last.load, full.load)
-        total = counts.batch * counts.m_tiles * per_m + first_load + last.store + counts.restart
+        total = counts.batch * counts.m_tiles * per_m + full.load + full.store + counts.restart
     else:
-        shorter = np.maximum(last.compute, last.store) - last.compute
-        end = last.store + counts.restart - shorter
+        end = counts.restart + np.minimum(full.compute, full.store)
         total = counts.batch * (counts.m_tiles * per_m + counts.m_groups * end)
-    first = TileTimes(*(np.where(single, b, a) for a, b in zip(_fields(full), _fields(last), strict=True)))
     if group_weights is None:
-        return np.asarray(total + counts.m_tiles * _first_image(first, n, weights, reading), dtype=np.float64)
+        return np.asarray(total + counts.m_tiles * _first_image(last, n, weights, reading), dtype=np.float64)
     groups, one, rest = group_weights
-    extra = groups * _first_image(first, n, one, reading)
-    extra = extra + np.where(rest > 0, _first_image(first, n, rest, reading), 0)
+    extra = groups * _first_image(last, n, one, reading)
+    extra = extra + np.where(rest > 0, _first_image(last, n, rest, reading), 0)
     return np.asarray(total + extra, dtype=np.float64)
 
 
@@ -126,8 +126,8 @@ def weight_grad_cycles(
     n, tiles = counts.n_chunks, counts.m_tiles * counts.n_chunks
     load_full, load_last = np.maximum(full.load, full.error), np.maximum(last.load, last.error)
     # Several chunks of rows: one (m, n) tile of gradients at a time, the chunks in turn.
-    inner = (counts.row_tiles - 2) * np.maximum(load_full, full.compute) + np.maximum(load_last, full.compute)
-    walk = inner + np.maximum(load_full, last.compute) if reading.prefetch else inner + load_full + last.compute
+    inner = (counts.row_tiles - 1) * np.maximum(load_full, full.compute) + np.maximum(load_last, last.compute)
+    walk = inner if reading.prefetch else inner + np.minimum(load_full, full.compute)
     many = counts.batch * tiles * walk
     store_many = (tiles - counts.m_groups) * np.maximum(weights - last.compute, 0) + counts.m_groups * weights
     # The whole map on chip: the errors of m channels stay while the n chunks go by.
@@ -141,10 +141,6 @@ def weight_grad_cycles(
     single = counts.row_tiles == 1
     gradient = np.where(single, counts.batch * counts.m_tiles * once, many)
     if reading.prefetch:
-        gradient = gradient + np.where(single, load_last, load_full)
+        gradient = gradient + load_full
     update = np.where(single, store_once, store_many)
     return np.asarray(gradient, dtype=np.float64), np.asarray(update, dtype=np.float64)
-
-
-def _fields(t: TileTimes) -> tuple[NDArray[np.int64], ...]:
-    return t.load, t.compute, t.store, t.error

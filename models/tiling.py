@@ -1,9 +1,9 @@
 """The exact inner search: how each layer's phase is cut into tiles on given lanes and buffers.
 
 Tiles are ``tr`` output rows (all columns), ``m_on`` output channels whose weights stay on chip and ``tn`` reduction
-channels per load. Only the smallest tile for each number of tiles can be best: time is a sum of convex functions of
-the tile's size, so of two tilings with as many tiles the more even one is nowhere slower. More weights on chip are
-never slower in forward and weight_grad. These candidates are therefore the whole search; the tests compare with all.
+channels per load. Of two tilings with as many tiles the more even one is nowhere slower (see ``tile_pipeline``), and
+more weights on chip are never slower in forward and weight_grad, so a few candidates are the whole search. The tests
+compare with all tilings.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from dse.device import Device
 from dse.estimate import BOUNDS, Float
 from dse.models.loop_nest import LoopNests
-from dse.models.tile_geometry import Int, Nest, TileGeometry
+from dse.models.tile_geometry import Int, Nest, TileGeometry, split_candidates
 from dse.models.tile_pipeline import TileCounts, TileReading, TileTimes, convolve_cycles, weight_grad_cycles
 from dse.space import DesignPoint
 from dse.workload import PHASES, Workload
 
-__all__ = ["COMPUTE", "DMA", "Solved", "TiledReading", "TilingProblem", "split_candidates"]
+__all__ = ["COMPUTE", "DMA", "Solved", "TiledReading", "TilingProblem"]
 
 Array = NDArray[Any]
 """Counts, cycles or truth values."""
@@ -76,13 +76,6 @@ class Solved:
             need=tuple(pick(a, b) for a, b in zip(self.need, other.need, strict=True)),
             fits=pick(self.fits, other.fits),
         )
-
-
-def split_candidates(total: Int) -> Int:
-    """Tile sizes that can be best for ``total`` units [S,1]: the smallest for each number of tiles; int64 [S,J]."""
-    q = int(np.ceil(np.sqrt(total.max())))
-    small = np.arange(1, q + 1, dtype=np.int64)[None, :]
-    return np.concatenate([np.minimum(small, total), -(-total // small)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -174,9 +167,8 @@ class TilingProblem:
 
     def _best_of(self, chunk: Int, fixed: Mapping[str, int]) -> Solved:
         g, point, nest = self.geometry, self.point, self.nest
-        unit = g.row_unit(point)
-        tr = split_candidates(-(-np.full_like(nest.n, nest.r) // unit)) * unit
-        tr = np.minimum(np.full_like(nest.n, fixed["tr"]) if "tr" in fixed else tr, nest.r)
+        tr = np.full_like(nest.n, fixed["tr"]) if "tr" in fixed else g.row_candidates(point, nest)
+        tr = np.minimum(tr, nest.r)
         row_tiles = -(-nest.r // tr)
         full, last = self.times(chunk, tr, row_tiles), self.times(chunk, nest.r - (row_tiles - 1) * tr, row_tiles)
         m_tile, weight_words = g.m_tile(point), g.weight_words(point, nest)

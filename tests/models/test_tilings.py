@@ -1,0 +1,109 @@
+"""The inner search is exact: no tiling at all, tried one by one through the public interface, is faster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dse.devices import load_device
+from dse.models.loop_nest import loop_nests
+from dse.models.tile_geometry import split_candidates
+from dse.models.tiling import TilingProblem
+from dse.registry import families
+from dse.workload import PHASES
+from tests.contract.helpers import one_conv, workload
+
+BOARD = load_device("zcu102")
+CHANNEL, FEATURE_MAP = families()["channel"], families()["feature_map"]
+
+
+def _every_tiling(family, work, point, reading, k):
+    """Cycles of nest ``k`` under every (tr, m_on) that fits the buffers, tried one by one."""
+    nests = loop_nests(work.network)
+    problem = TilingProblem.of(family.geometry, work, BOARD, family.settings[reading], point, nests, k)
+    m_tile = int(family.geometry.m_tile(point)[0, 0])
+    depths = [int(point[name][0]) for name in ("ifm_words", "ofm_words", "wei_words")]
+    for tr in range(1, problem.nest.r + 1):
+        for m_on in range(m_tile, -(-int(problem.nest.m[0, 0]) // m_tile) * m_tile + 1, m_tile):
+            solved = problem.best({"tr": tr, "m_on": m_on})
+            if all(int(need[0]) <= depth for need, depth in zip(solved.need, depths, strict=True)):
+                yield float(solved.cycles[0] + solved.update[0])
+
+
+def _compare(family, work, point, reading):
+    nests = loop_nests(work.network)
+    for k in range(len(nests)):
+        tried = list(_every_tiling(family, work, point, reading, k))
+        if tried:
+            problem = TilingProblem.of(family.geometry, work, BOARD, family.settings[reading], point, nests, k)
+            best = problem.best({})
+            phase = PHASES[int(nests.phase[k])]
+            assert float(best.cycles[0] + best.update[0]) == pytest.approx(min(tried), abs=1e-6), (reading, k, phase)
+
+
+shapes = st.fixed_dictionaries(
+    {
+        "m": st.integers(1, 40), "n": st.integers(1, 40), "size": st.integers(4, 23),
+        "kernel": st.sampled_from([1, 3, 5]), "stride": st.integers(1, 2),
+    }
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    shape=shapes, batch=st.integers(1, 9), tm=st.integers(1, 12), tn=st.integers(1, 12), ifm=st.integers(40, 900),
+    ofm=st.integers(20, 500), wei=st.integers(30, 600), reading=st.sampled_from(["exact", "prefetch"]),
+)  # fmt: skip
+def test_channel_tiling_is_the_best_of_all(shape, batch, tm, tn, ifm, ofm, wei, reading) -> None:
+    work = workload(one_conv(**shape), batch)
+    point = {"tm": tm, "tn": tn, "ifm_words": ifm, "ofm_words": ofm, "wei_words": wei}
+    _compare(CHANNEL, work, {k: np.array([v]) for k, v in point.items()}, reading)
+
+
+@settings(max_examples=15, deadline=None)
+@given(shape=shapes, batch=st.integers(1, 6), side=st.sampled_from([2, 4, 8]), wei=st.integers(30, 600))
+def test_published_channel_tiling_is_the_best_of_all(shape, batch, side, wei) -> None:
+    work = workload(one_conv(**shape), batch)
+    point = {"tm": side, "tn": side, "ifm_words": 700, "ofm_words": 300, "wei_words": wei}
+    _compare(CHANNEL, work, {k: np.array([v]) for k, v in point.items()}, "published")
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    shape=shapes, batch=st.integers(1, 6), rows=st.integers(1, 6), cols=st.integers(1, 6), tm=st.integers(1, 6),
+    ifm=st.integers(20, 400), wei=st.integers(30, 900),
+)  # fmt: skip
+def test_feature_map_tiling_is_the_best_of_whole_rows_of_lanes(shape, batch, rows, cols, tm, ifm, wei) -> None:
+    work = workload(one_conv(**shape), batch)
+    values = {"tf_rows": rows, "tf_cols": cols, "tm": tm, "ifm_words": ifm, "ofm_words": 200, "wei_words": wei}
+    point = {k: np.array([v]) for k, v in values.items()}
+    nests = loop_nests(work.network)
+    for k in range(len(nests)):
+        problem = TilingProblem.of(FEATURE_MAP.geometry, work, BOARD, FEATURE_MAP.settings["exact"], point, nests, k)
+        if problem.nest.is_fc:
+            continue
+        best, tried = problem.best({}), []
+        for chunk in problem.geometry.chunks(point, problem.nest):
+            for tr in range(rows, problem.nest.r + rows, rows):
+                solved = problem.best({"tr": tr, "tn": int(chunk[0, 0])})
+                if solved.fits[0]:
+                    tried.append(float(solved.cycles[0] + solved.update[0]))
+        if tried:
+            assert float(best.cycles[0] + best.update[0]) == pytest.approx(min(tried), abs=1e-6)
+
+
+@given(total=st.integers(1, 300))
+def test_split_candidates_are_the_smallest_tile_of_every_count(total: int) -> None:
+    found = set(split_candidates(np.array([[total], [300]]))[0].tolist())
+    assert found == {-(-total // count) for count in range(1, total + 1)}
+
+
+def test_tiling_that_does_not_fit_is_infeasible_not_hidden() -> None:
+    work = workload("alexnet")
+    point = {"tm": 8, "tn": 8, "ifm_words": 512, "ofm_words": 512, "wei_words": 512}
+    estimate = CHANNEL.evaluate(work, BOARD, point)
+    # conv1 needs 11 rows of 227 pixels for a single row of outputs.
+    assert float(estimate.violation["ifm_words"]) == pytest.approx(11 * 227 / 512 - 1)
+    assert not estimate.feasible
