@@ -10,6 +10,9 @@ def main() -> None:
 
     0 done, 1 nothing feasible (or a published value missed), 2 bad input, 130 interrupted.
     """
-    from dse.cli.app import app
+    try:
+        from dse.cli.app import app
 
-    app(prog_name="dse")
+        app(prog_name="dse")
+    except KeyboardInterrupt:  # while still starting
+        raise SystemExit(130) from None

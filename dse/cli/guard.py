@@ -54,13 +54,13 @@ class GuardedGroup(VerbGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the verb that ``args`` (default ``sys.argv``) names and exit with its code."""
+        """Run the verb that ``args`` (default ``sys.argv``) names and exit with its code; ``ctx.obj`` holds them."""
         argv = repeat_list_flags(sys.argv[1:] if args is None else list(args))
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(argv, prog_name, standalone_mode=False, **extra) or OK
+            code = super().main(argv, prog_name, standalone_mode=False, obj=argv, **extra) or OK
             sys.stdout.flush()
         except BrokenPipeError:
             code = _closed_pipe()

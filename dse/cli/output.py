@@ -23,11 +23,10 @@ class Table:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Write one JSON object with ``schema_version`` to stdout; a number that is not finite becomes null."""
+    """Write one JSON object with ``schema_version`` to stdout; ``content`` has JSON types (``dse.schema.plain``)."""
     from dse.results import SCHEMA_VERSION
-    from dse.schema import plain
 
-    print(json.dumps(plain({"schema_version": SCHEMA_VERSION, **content}), indent=2, allow_nan=False))
+    print(json.dumps({"schema_version": SCHEMA_VERSION, **content}, indent=2, allow_nan=False))
 
 
 def print_tables(*tables: Table) -> None:

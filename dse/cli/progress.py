@@ -5,37 +5,39 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dse.sweep import Progress
 
 __all__ = ["progress_bar"]
 
-Report = Callable[[int, int, str], None]
-"""(done, total, what is being done) -> None."""
-
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Report | None]:
+def progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
     """A function to report progress to, which draws on stderr; None where stderr is no terminal or ``quiet``."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sweep", total=None)
-        yield lambda done, total, text: bar.update(task, completed=done, total=total, description=text)
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        shares: dict[int, float] = {}
+
+        def report(now: Progress) -> None:
+            half = now.done / max(now.total, 1) / 2
+            shares[now.cell] = half if now.stage == "search" else 0.5 + half
+            text = f"{now.label}, {now.stage} ({now.cell + 1} of {now.cells})"
+            bar.update(task, completed=sum(shares.values()), total=now.cells, description=text)
+
+        yield report

@@ -28,10 +28,11 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that `dse lis
 def show_network(name: _Name, as_json: Json = False) -> int:
     """Show a network's layers, what they compute and how its counts compare with those in print."""
     from dse.networks import load_network, published_counts
+    from dse.schema import plain
 
     network, counts = load_network(name), published_counts(name)
     if as_json:
-        print_json({"network": _network_json(network, counts)})
+        print_json({"network": plain(_network_json(network, counts))})
         return OK
     rows = [
         (
@@ -112,11 +113,12 @@ def show_device(name: _Name, as_json: Json = False) -> int:
     """Show a device's resources, memory, clock, operator costs and the fit of its power."""
     from dse.devices import load_device
     from dse.power import PowerModel
+    from dse.schema import plain
 
     device = load_device(name)
     power = PowerModel.of(device)
     if as_json:
-        print_json({"device": _device_json(device, power)})
+        print_json({"device": plain(_device_json(device, power))})
         return OK
     resources = [
         (name, number(count, 1), f"{100 * device.usable[name]:g} %") for name, count in device.capacity.items()

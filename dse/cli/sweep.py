@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
+
+import typer
 
 from dse.cli.folder import check_output
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
@@ -47,6 +50,7 @@ __all__ = ["sweep"]
 
 
 def sweep(
+    context: typer.Context,
     network: NetworkNames,
     device: DeviceNames,
     family: FamilyNames = None,
@@ -67,64 +71,82 @@ def sweep(
 ) -> int:
     """Search networks x devices x families x batch sizes, prove the winners, write a report; exit 1 if nothing fits."""
     from dse.devices import load_device
-    from dse.estimate import OBJECTIVES
     from dse.networks import load_network
-    from dse.registry import families
-    from dse.search import METHODS, SAMPLERS
     from dse.sweep import sweep as search_grid
-    from dse.workload import PRECISIONS
 
-    sizes = [whole("--batch", size, 1, MAX_BATCH) for size in batch or ["128"]]
-    limits = {"--trials": (trials, 1, MAX_TRIALS), "--seed": (seed, 0, MAX_SEED), "--jobs": (jobs, 1, MAX_JOBS)}
-    numbers = {flag: whole(flag, *limit) for flag, limit in limits.items()}
-    checked("--precision", precision, PRECISIONS)
-    checked("--search", method, METHODS)
-    checked("--sampler", sampler, SAMPLERS)
-    chosen = [families()[checked("--family", name, families())] for name in family or ()]
-    objectives = [checked("--objective", name, OBJECTIVES) for name in objective or ["latency"]]
+    options = _Options(
+        families=family,
+        batch_sizes=[whole("--batch", size, 1, MAX_BATCH) for size in batch or ["128"]],
+        precision=precision,
+        objectives=objective or ["latency"],
+        search=method,
+        sampler=sampler,
+        trials=whole("--trials", trials, 1, MAX_TRIALS),
+        seed=whole("--seed", seed, 0, MAX_SEED),
+        jobs=whole("--jobs", jobs, 1, MAX_JOBS),
+        reading=reading,
+        prove=not no_prove,
+    )
+    _check_names(options)
     networks = [load_network(name) for name in network]
-    boards = [load_device(name) for name in device]
+    boards = {board.name: board for board in map(load_device, device)}
     check_output(output, force)
     with progress_bar(quiet) as report:
-        result = search_grid(
-            networks,
-            boards,
-            chosen or None,
-            batch_sizes=sizes,
-            precision=precision,
-            objectives=objectives,
-            search=method,
-            sampler=sampler,
-            trials=numbers["--trials"],
-            seed=numbers["--seed"],
-            jobs=numbers["--jobs"],
-            reading=reading,
-            prove=not no_prove,
-            on_progress=report,
-        )
-    content = _save(result, output, {board.name: board for board in boards})
+        result = search_grid(networks, list(boards.values()), on_progress=report, **options)
+    result = replace(result, run=replace(result.run, argv=("dse", *context.obj)))
+    files = _save(result, output, boards)
     if as_json:
-        print_json(content)
+        from dse.store import result_json
+
+        print_json({**result_json(result), "files": files})
     elif not quiet:
-        _print(result, content["files"], {board.name: board for board in boards})
+        for cell in result.cells:
+            print(cell_text(cell, boards[cell.device], options["trials"]), end="\n\n")
+        print("\n".join(files.values()))
     return _exit_code(result)
 
 
-def _save(result: ResultSet, output: Path, boards: Mapping[str, Device]) -> dict[str, Any]:
-    """Write everything into the folder; the JSON object of the verb."""
+class _Options(TypedDict):
+    """What ``dse.sweep`` takes by name."""
+
+    families: list[str] | None
+    batch_sizes: list[int]
+    precision: str
+    objectives: list[str]
+    search: str
+    sampler: str
+    trials: int
+    seed: int
+    jobs: int
+    reading: str
+    prove: bool
+
+
+def _check_names(options: _Options) -> None:
+    """Names whose error should say the flag and not the argument."""
+    from dse.estimate import OBJECTIVES
+    from dse.registry import families
+    from dse.search import METHODS, SAMPLERS
+    from dse.workload import PRECISIONS
+
+    checked("--precision", options["precision"], PRECISIONS)
+    checked("--search", options["search"], METHODS)
+    checked("--sampler", options["sampler"], SAMPLERS)
+    for name in options["families"] or ():
+        checked("--family", name, families())
+    for name in options["objectives"]:
+        checked("--objective", name, OBJECTIVES)
+
+
+def _save(result: ResultSet, output: Path, boards: Mapping[str, Device]) -> dict[str, str]:
+    """Write everything into the folder; what it is -> its path, the report first."""
     from dse.reports import write_report
     from dse.store import save
 
-    content = save(result, output)
-    write_report(result, output / "report.html", boards)
-    return content
-
-
-def _print(result: ResultSet, files: Mapping[str, str], boards: Mapping[str, Device]) -> None:
-    for cell in result.cells:
-        print(cell_text(cell, boards[cell.device]), end="\n\n")
-    for path in files.values():
-        print(path)
+    report = output / "report.html"
+    data = save(result, output)
+    write_report(result, report, boards)
+    return {"report": str(report), **{key: str(path) for key, path in data.items()}}
 
 
 def _exit_code(result: ResultSet) -> int:

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["cell_text", "proof_text", "shortage_text"]
 
 
-def cell_text(cell: Cell, device: Device) -> str:
-    """The lines of one cell."""
+def cell_text(cell: Cell, device: Device, trials: int) -> str:
+    """The lines of one cell, for which the search was given ``trials``."""
     reading = f", reading {cell.reading}" if cell.reading else ""
     title = f"{cell.network} on {cell.device}, {cell.family}, batch {cell.batch_size}, {cell.precision}{reading}"
-    lines = _winner(cell, cell.best, device) if cell.best else _diagnosis(cell)
+    lines = _winner(cell, cell.best, device, trials) if cell.best else _diagnosis(cell)
     lines += [("papers" if i == 0 else "", _paper(paper, cell.best)) for i, paper in enumerate(cell.papers)]
     return "\n".join([title, *(f"  {label:<10} {text}" for label, text in lines)])
 
 
-def _winner(cell: Cell, best: Candidate, device: Device) -> list[tuple[str, str]]:
+def _winner(cell: Cell, best: Candidate, device: Device, trials: int) -> list[tuple[str, str]]:
     estimate = best.estimate
     used = [
         f"{name} {number(amount, 1)} ({percent(amount, device.capacity[name])})"
@@ -37,7 +37,7 @@ def _winner(cell: Cell, best: Candidate, device: Device) -> list[tuple[str, str]
         ("time", f"{seconds(estimate['iteration_s'])} an iteration, {number(estimate['samples_per_s'], 2)} samples/s"),
         ("power", _power(estimate)),
         ("resources", ", ".join(used)),
-        ("search", proof_text(cell)),
+        ("search", proof_text(cell, trials)),
     ]
     if len(cell.objectives) > 1:
         lines.append(("front", f"{len(cell.pareto)} points in {', '.join(cell.objectives)}"))
@@ -50,10 +50,11 @@ def _power(estimate: Mapping[str, float | None]) -> str:
     return f"{number(estimate['power_w'], 2)} W, {number(estimate['energy_j'], 3)} J an iteration"
 
 
-def proof_text(cell: Cell) -> str:
+def proof_text(cell: Cell, trials: int) -> str:
     """For example ``500 trials, 0.9 s, gap to the proven optimum 0.00 %``."""
-    unit = "points" if cell.method == "exhaustive" else "trials"
-    work = f"{cell.evaluated:,} {unit}, {cell.search_s:.1f} s"
+    points = f"{cell.evaluated:,} distinct points"
+    sampled = f"{trials:,} trials" + (f" ({points})" if cell.evaluated != trials else "")
+    work = f"{points if cell.method == 'exhaustive' else sampled}, {cell.search_s:.1f} s"
     if cell.proof.kind == "none":
         return f"{work}, optimum not proven ({cell.proof.space_size:,} points in the space)"
     if not math.isfinite(cell.proof.gap):
@@ -78,7 +79,7 @@ def shortage_text(cell: Cell) -> str:
 
 
 def _diagnosis(cell: Cell) -> list[tuple[str, str]]:
-    lines = [("winner", "none: nothing feasible"), ("search", proof_text(cell))]
+    lines = [("winner", "none: nothing feasible")]
     if cell.diagnosis is None:
         return lines
     nearest, board = cell.diagnosis.nearest, cell.diagnosis.smallest_board

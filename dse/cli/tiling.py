@@ -22,9 +22,10 @@ def read_tiling(path: Path, network: Network, model: ParallelismModel) -> dict[t
         tr = 2
         m_on = 96
 
-    Raises InputError, naming file and key, for a layer that the network lacks, an unknown phase, a tile that the family
-    lacks and a size that is no whole number >= 1.
+    Raises InputError, naming file and key, for a layer that the network lacks or that has no tiles, an unknown phase, a
+    tile that the family lacks and a size that is no whole number >= 1.
     """
+    from dse.network import MAC_OPERATIONS
     from dse.workload import PHASES
 
     layers = [layer.name for layer in network.layers]
@@ -33,10 +34,13 @@ def read_tiling(path: Path, network: Network, model: ParallelismModel) -> dict[t
     for layer in fields.keys():  # noqa: SIM118 - Fields is no mapping
         if layer not in layers:
             raise fields.error(layer, f"is no layer of {network.name}", allowed=did_you_mean(layer, layers))
+        if network[layer].op not in MAC_OPERATIONS:
+            raise fields.error(layer, f"has no tiles: only {' and '.join(MAC_OPERATIONS)} have", network[layer].op)
+        tiled = [p for p in PHASES if p != "update" and (p != "input_grad" or network[layer].needs_input_grad)]
         phases = fields.table(layer)
         for phase in phases.keys():  # noqa: SIM118
-            if phase not in PHASES:
-                raise phases.error(phase, "unknown phase", allowed=did_you_mean(phase, PHASES))
+            if phase not in tiled:
+                raise phases.error(phase, "is no tiled phase of it", allowed=did_you_mean(phase, tiled))
             out[layer, phase] = _tiles(phases.table(phase), model)
     return out
 

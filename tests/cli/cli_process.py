@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import subprocess
 import sys
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,3 +56,58 @@ def environment(path: Path | None = None) -> dict[str, str]:
     """This environment, with the checkout and ``path`` to import from."""
     parts = [str(part) for part in (path, ROOT) if part]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(parts)}
+
+
+class TerminalErrors:
+    """A process in a group of its own whose stderr is a terminal (a pseudo-terminal), as when a user looks at it."""
+
+    def __init__(self, words: list[str], folder: Path) -> None:
+        self._ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.seen = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                block = os.read(self._ours, 4096)
+            except OSError:  # the far end is closed
+                return
+            if not block:
+                return
+            self.seen += block.decode(errors="replace")
+
+    def wait_for(self, text: str, timeout_s: float = 60) -> None:
+        """Until ``text`` was written to the terminal."""
+        end = time.monotonic() + timeout_s
+        while text not in self.seen:
+            assert time.monotonic() < end, f"no {text!r} in {self.seen!r}"
+            assert self.process.poll() is None, self.seen
+            time.sleep(0.02)
+
+    def finish(self, timeout_s: float = 60) -> str:
+        """stdout, when the process has ended."""
+        out, _ = self.process.communicate(timeout=timeout_s)
+        self._reader.join(timeout=5)
+        return out
+
+    def __enter__(self) -> TerminalErrors:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._ours)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_process import Outcome, command, environment
 from typer.testing import CliRunner
 
 from dse.cli.app import app
+from tests.cli.cli_process import Outcome, command, environment
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 import dse as package
 from dse.estimate import RESOURCES
 from dse.workload import PHASES
+from tests.cli.cli_process import ROOT
 
 LENET = ("estimate", "-n", "lenet10", "-d", "zcu102", "-m", "channel", "-b", "4")
 KEYS = {
@@ -162,3 +163,13 @@ def test_every_public_name_is_there():
     assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="no attribute 'swep'"):
         _ = package.swep
+
+
+def test_the_shipped_tiling_gives_table_6_to_the_cycle(dse):
+    words = ("estimate", "-n", "alexnet", "-d", "zcu102", "-m", "channel", "-b", "4", "--reading", "published")
+    file = ROOT / "examples" / "table6_tiling.toml"
+    content = dse(*words, "--set", "tm=16", "tn=16", "--tiling", file, "--json").json
+    convolutions = {layer["name"]: layer["phases"] for layer in content["layers"] if layer["op"] == "conv"}
+    assert convolutions["conv1"]["forward"]["cycles"] == 11_504_640
+    assert convolutions["conv5"]["input_grad"]["cycles"] == 2_618_372
+    assert sum(costs["cycles"] for phases in convolutions.values() for costs in phases.values()) == 69_295_691
