@@ -28,6 +28,7 @@ _MAX_COUNT = 10**8
 _MAX_BYTES = 10**15
 _MAX_PORT_BITS = 2**16
 _MAX_CYCLES = 10**7
+_MAX_PORTS = 1024
 
 
 def list_devices() -> dict[str, Path]:
@@ -108,6 +109,7 @@ def _device(fields: Fields, path: str, digest: str) -> Device:
     clock_hz = tables["clock"].number("hz", positive=True)
     dram_bytes = tables["dram"].integer("bytes", minimum=1, maximum=_MAX_BYTES)
     dram_bytes_per_s = tables["dram"].number("bytes_per_s", positive=True)
+    ports = tables["dma"].integer("ports", minimum=1, maximum=_MAX_PORTS)
     port_bits = _port_bits(tables["dma"])
     restart_cycles = tables["dma"].integer("restart_cycles", minimum=0, maximum=_MAX_CYCLES)
     usable = _usable(tables["usable"], vendor)
@@ -124,6 +126,7 @@ def _device(fields: Fields, path: str, digest: str) -> Device:
         clock_hz=clock_hz,
         dram_bytes=dram_bytes,
         dram_bytes_per_s=dram_bytes_per_s,
+        dma_ports=ports,
         dma_port_bits=port_bits,
         dma_restart_cycles=restart_cycles,
         dsp_cost=costs,

@@ -33,7 +33,7 @@ class Device:
     """A board. Counts are what the chip has; ``usable`` is the share of each that a design may take.
 
     Intel parts are held in the same terms: an M20K (512 x 40) counts as half a RAMB36, an ALM as two LUTs and
-    four flip-flops. ``bram_word_bits`` is the widest word of half a block at depth 512 (36 for RAMB18, 40 for M20K).
+    four flip-flops.
     ``sources`` maps each key of the file to the document its number was taken from.
     """
 
@@ -48,8 +48,11 @@ class Device:
     clock_hz: float
     dram_bytes: int
     dram_bytes_per_s: float
+    dma_ports: int
+    """Ports to DRAM that work at the same time."""
     dma_port_bits: int
     dma_restart_cycles: int
+    """Clock cycles that a break in the address sequence stops a port."""
     dsp_cost: Mapping[str, OperatorCost]
     """Precision name (int8, int16, bf16, fp32) -> cost."""
     usable: Mapping[str, float]
@@ -73,6 +76,7 @@ class Device:
         }
 
     @property
-    def bram_word_bits(self) -> int:
-        """Word width in bits of half a block RAM at depth 512: 36 (RAMB18E1/E2) or 40 (M20K)."""
-        return 40 if self.vendor == "intel" else 36
+    def dram_bytes_per_cycle(self) -> float:
+        """Bytes that DRAM and ports move in a clock cycle: the lower of the two."""
+        ports = self.dma_ports * self.dma_port_bits / 8
+        return min(self.dram_bytes_per_s / self.clock_hz, ports)

@@ -155,7 +155,7 @@ class ParallelismModel(ABC):
         """Cycles [S,K] with the DRAM's share: a column takes as long as its lanes or ports, or as the DRAM, needs."""
         if not self._has_roofline(reading):
             return costs.cycles
-        return np.maximum(costs.cycles, costs.dram_bytes * (device.clock_hz / device.dram_bytes_per_s))
+        return np.maximum(costs.cycles, costs.dram_bytes / device.dram_bytes_per_cycle)
 
     def _layer_costs(
         self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str

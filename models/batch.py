@@ -105,7 +105,7 @@ class Batch(ParallelismModel):
         moved = words.sum(axis=1)
         streaming, aux_bytes = _stream_costs(workload, _streams(workload, reading), t_b)
         if self._has_roofline(reading):
-            per_byte = device.clock_hz / device.dram_bytes_per_s
+            per_byte = 1 / device.dram_bytes_per_cycle
             words *= workload.precision.bytes * per_byte
             np.maximum(cycles, words, out=cycles)
             streaming = np.maximum(streaming, aux_bytes * per_byte)
@@ -116,7 +116,7 @@ class Batch(ParallelismModel):
 
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision, t_b, t_i = workload.precision, point["t_b"], point["t_i"]
-        lut, ff = lane_logic(precision, t_b * t_i)
+        lut, ff = lane_logic(device, precision, t_b * t_i)
         accumulators = _accumulators(device, precision, t_b, t_i)
         if reading == "published":
             dsp = _published_dsp(device, precision, t_b, t_i)

@@ -1,7 +1,7 @@
 """Feature-map-level parallelism: output rows and columns, and output channels, in space.
 
 EF-Train (ACM TODAES 2022) section 2.3 gives the plain form, Tf x Tf pixels at a time; Venkataramanaiah et al. (FPL
-2019) unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of one channel are
+2019) unroll columns, rows and output channels. In weight_grad the pixels are the reduction: the lanes of a channel are
 then summed by the adders that accumulate per lane otherwise.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.device import Device
 from dse.models.loop_nest import loop_nests
-from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry, split_candidates
+from dse.models.tile_geometry import BUFFERS, Int, Memory, Nest, TileGeometry, split_candidates
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiled import TiledModel
 from dse.models.tiling import TiledReading
@@ -146,11 +146,16 @@ class FeatureMap(TiledModel):
         return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled, need)))
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
-        """The plain form: the largest square of pixels that the DSPs allow, one channel, the least buffers that fit."""
+        """The plain form: the largest square of pixels that the DSPs allow, one channel, the least buffers that do."""
         cost = device.dsp_cost[workload.precision.name]
         lanes = int(device.dsp / (cost.multiplier_dsp + cost.adder_dsp))
         space = self._space(workload, device)
         side = max(min(int(lanes**0.5), int(space["tf_rows"].values[-1]), int(space["tf_cols"].values[-1])), 1)
-        point = {"tf_rows": side, "tf_cols": side, "tm": 1}
-        shallow = {name: int(space[name].values[min(1, len(space[name].values) - 1)]) for name in space.names[3:]}
-        return [{**point, **shallow}]
+        point = {p.name: p.values[:1] for p in space.parameters}
+        point |= {"tf_rows": np.array([side]), "tf_cols": np.array([side])}
+        lacking = self.evaluate(workload, device, point).violation
+        for name in BUFFERS:
+            need = (float(lacking[name][0]) + 1) * int(point[name][0])
+            values = space[name].values
+            point[name] = values[[min(int(np.searchsorted(values, need)), len(values) - 1)]]
+        return [{name: int(value[0]) for name, value in point.items()}]

@@ -25,14 +25,20 @@ class OperatorFit:
     lut_fixed: float
     ff_per_lane: float
     ff_fixed: float
+    arithmetic_lut: float
+    """LUTs of a lane's multiplier and adder alone."""
+    arithmetic_ff: float
 
 
 @cache
 def operator_fit(precision: str) -> OperatorFit:
     """The fit for a precision. Raises KeyError for one that was not synthesised."""
-    table = tomllib.loads((Path(__file__).parent / "operator_cost.toml").read_text())
-    fit = table[precision]
-    return OperatorFit(*(float(fit[name]) for name in OperatorFit.__slots__))
+    fit = tomllib.loads((Path(__file__).parent / "operator_cost.toml").read_text())[precision]
+    arithmetic = np.add(fit["multiplier_lut_ff"], fit["adder_lut_ff"])
+    return OperatorFit(
+        *(float(fit[name]) for name in ("lut_per_lane", "lut_fixed", "ff_per_lane", "ff_fixed")),
+        *map(float, arithmetic),
+    )
 
 
 def lane_dsp(device: Device, precision: Precision, lanes: NDArray[np.int64]) -> Float:
@@ -47,10 +53,18 @@ def streaming_dsp(device: Device, precision: Precision, lanes: NDArray[np.int64]
     return np.asarray(lanes * (cost.multiplier_dsp + 2 * cost.adder_dsp))
 
 
-def lane_logic(precision: Precision, lanes: NDArray[np.int64]) -> tuple[Float, Float]:
-    """LUTs and FFs of ``lanes`` lanes, float [S]; control logic and DMA engines are not included."""
+def lane_logic(device: Device, precision: Precision, lanes: NDArray[np.int64]) -> tuple[Float, Float]:
+    """LUTs and FFs of ``lanes`` lanes, whole numbers as float [S]; control logic and DMA engines are not included.
+
+    Our fp32 adder is in LUTs. Where the device file gives it DSP blocks instead, its LUTs are counted all the same:
+    how many a DSP-based adder saves is not known here, so that the count is an upper bound. The DSP blocks of Arria 10
+    and Stratix 10 multiply and add in fp32 by themselves; there a lane keeps only what is around them.
+    """
     fit = operator_fit(precision.name)
+    hard = device.vendor == "intel" and precision.name == "fp32"
+    lut = fit.lut_per_lane - (fit.arithmetic_lut if hard else 0.0)
+    ff = fit.ff_per_lane - (fit.arithmetic_ff if hard else 0.0)
     return (
-        np.maximum(fit.lut_per_lane * lanes + fit.lut_fixed, 0.0),
-        np.maximum(fit.ff_per_lane * lanes + fit.ff_fixed, 0.0),
+        np.ceil(np.maximum(lut * lanes + fit.lut_fixed, 0.0)),
+        np.ceil(np.maximum(ff * lanes + fit.ff_fixed, 0.0)),
     )

@@ -5,8 +5,8 @@ accumulates over ``n`` chunks of the reduction; groups of output channels whose 
 whole batch before the next group. Where the paper's formulas and its printed results differ, ``TileReading`` says which
 is meant; with ``TileReading.published()`` the formulas give all rows of its Table 6 to the cycle.
 
-What a pass waits for at its ends (the first load, the last store, the first weights) is charged at the more expensive of
-a full and a last chunk. A pass is then a sum of convex functions of the rows per tile, and no slower the more even the
+What a pass waits for at its ends (the first load, the last store, the first weights) is charged at the dearer of a full
+and a last chunk. A pass is then a sum of convex functions of the rows per tile, and no slower the more even the
 tiles are.
 """
 

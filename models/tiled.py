@@ -97,7 +97,7 @@ class TiledModel(ParallelismModel):
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision = workload.precision
         lanes = np.asarray(np.prod([point[name] for name in self.lanes_of], axis=0))
-        lut, ff = lane_logic(precision, lanes)
+        lut, ff = lane_logic(device, precision, lanes)
         dsp, bram = lane_dsp(device, precision, lanes), np.zeros(lanes.shape)
         for name, memory in zip(BUFFERS, self.geometry.memories(point, precision), strict=True):
             if reading == "published":

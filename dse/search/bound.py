@@ -23,7 +23,7 @@ from dse.search.problem import (
     Problem,
     feasible_count,
     feasible_points,
-    prefix_lengths,
+    largest_buffers,
     root,
 )
 from dse.search.refine import refine
@@ -68,8 +68,7 @@ class _Search:
 def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> str:
     """Run the search; the collector's front is the answer. Returns the kind of proof, ``bound`` or ``exhaustive``."""
     problem = collector.problem
-    slack = tuple(p for p in problem.space.parameters if p.slack and len(p.values) > 1)
-    outer_parameters = [p for p in problem.space.parameters if not (p.slack and len(p.values) > 1)]
+    outer_parameters, slack = problem.outer_and_slack
     search = _Search(collector, slack)
     outer = _bounded(search, outer_parameters, on_progress)
     total = len(outer.bounds)
@@ -131,11 +130,8 @@ def _bounded(search: _Search, parameters: Sequence[Parameter], on_progress: OnPr
 def _bound(search: _Search, points: Points) -> _Outer:
     """Bounds of outer points; those whose largest buffers are still too small for some tile are left out."""
     problem = search.problem
-    largest = dict(points)
-    for parameter in search.slack:
-        largest[parameter.name] = parameter.values[prefix_lengths(problem, points, parameter) - 1]
     search.collector.budget.spend(len(next(iter(points.values()))))
-    estimate = problem.evaluate(largest)
+    estimate = problem.evaluate(largest_buffers(problem, points))
     kept = np.flatnonzero(problem.fits_otherwise(estimate))
     search.pruned |= len(kept) < len(estimate.iteration_s)
     seconds, points = estimate.iteration_s[kept], _at(points, kept)

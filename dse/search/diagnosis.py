@@ -12,15 +12,12 @@ from dse.errors import InputError
 from dse.estimate import Estimate, Float
 from dse.results import Diagnosis
 from dse.search.candidates import candidate
-from dse.search.collector import Limits
-from dse.search.exhaustive import exact_search
-from dse.search.problem import Points, Problem
+from dse.search.problem import Points, Problem, feasible_points, largest_buffers, root
 
 __all__ = ["diagnose", "feasible_somewhere", "smallest_board"]
 
 _RANDOM_POINTS = 512
-_PROBE = Limits(max_points=50_000, time_limit_s=20.0)
-"""How hard to look for a feasible point on another board."""
+_BLOCK = 256
 
 
 def diagnose(problem: Problem, fixed: Mapping[str, int] | None = None) -> Diagnosis:
@@ -96,8 +93,8 @@ def _feasible_on(board: Device, problem: Problem, fixed: Mapping[str, int] | Non
     return feasible_somewhere(there)
 
 
-def feasible_somewhere(problem: Problem, limits: Limits = _PROBE) -> bool:
-    """Whether a feasible point was found within ``limits``: among the papers' points, else by exact search."""
+def feasible_somewhere(problem: Problem, most: int = 4096) -> bool:
+    """Whether a feasible point was found among the papers' points and about ``most`` others, fewest lanes first."""
     if not problem.may_fit:
         return False
     points = problem.heuristics()
@@ -105,17 +102,16 @@ def feasible_somewhere(problem: Problem, limits: Limits = _PROBE) -> bool:
         arrays = {name: np.array([point[name] for point in points]) for name in problem.space.names}
         if bool(problem.evaluate(arrays).feasible.any()):
             return True
-
-    def stop(points: Points, estimate: Estimate) -> None:
-        if bool(estimate.feasible.any()):
-            raise _FoundError
-
-    try:
-        exact_search(problem, limits=limits, record=stop)
-    except _FoundError:
-        return True
+    outer, slack = problem.outer_and_slack
+    tried = 0
+    for block, rows in feasible_points(problem, root(problem), outer, chunk=_BLOCK):
+        large_enough = problem.fits_otherwise(problem.evaluate(largest_buffers(problem, block)))
+        roomy = {name: column[large_enough] for name, column in block.items()}
+        for full, some in feasible_points(problem, roomy, slack, chunk=_BLOCK, top=True):
+            if len(some) and bool(problem.evaluate(full).feasible.any()):
+                return True
+            tried += len(some)
+        tried += len(rows)
+        if tried > most:
+            break
     return False
-
-
-class _FoundError(Exception):
-    """A feasible point turned up."""

@@ -14,6 +14,9 @@ from dse.space import Parameter
 
 __all__ = ["Encoding"]
 
+_SIZE_MATTERS = {"energy", "bram", "bandwidth"}
+"""Objectives that larger buffers may worsen."""
+
 
 def _edges(parameter: Parameter) -> Float:
     """Where each value's cell begins and the last one ends [V+1]: in log value, for slack parameters in steps."""
@@ -30,6 +33,8 @@ class Encoding:
 
     Resources never fall when a parameter is raised, so these values are a prefix of the legal ones; its length is
     found by bisection, once for each choice of the earlier parameters. Where nothing fits the lowest value is taken.
+
+    Where no objective rewards a smaller buffer, what the buffers leave over is given to them (``fill``).
     """
 
     problem: Problem
@@ -54,6 +59,20 @@ class Encoding:
             found = np.searchsorted(edges, place, side="right") - 1
             steps[:, column] = np.clip(found, 0, lengths - 1)
         return steps
+
+    def fill(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``steps`` [N,F] with slack parameters raised, the last one first, as far as the board allows.
+
+        Steps are returned as they are where an objective depends on the size of the buffers.
+        """
+        if _SIZE_MATTERS & set(self.problem.objectives):
+            return steps
+        filled = steps.copy()
+        for column in reversed(range(len(self.free))):
+            if self.free[column].slack:
+                lengths = prefix_lengths(self.problem, self.points(filled), self.free[column])
+                filled[:, column] = np.maximum(filled[:, column], lengths - 1)
+        return filled
 
     def encode(self, point: Mapping[str, int]) -> list[float]:
         """Shares that decode to ``point``, or to the nearest smaller one that fits; one per free parameter."""

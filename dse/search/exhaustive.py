@@ -53,8 +53,7 @@ def exact_search(
     kind = "bound"
     try:
         if problem.may_fit:
-            slack = any(p.slack and len(p.values) > 1 for p in problem.space.parameters)
-            search = branch_and_bound if slack else _enumerate
+            search = branch_and_bound if problem.outer_and_slack[1] else _enumerate
             kind = search(collector, on_progress)
     except OutOfBudgetError:
         kind = "none"

@@ -24,6 +24,7 @@ __all__ = [
     "check_objectives",
     "feasible_count",
     "feasible_points",
+    "largest_buffers",
     "prefix_lengths",
     "root",
 ]
@@ -82,6 +83,12 @@ class Problem:
             )
         space = model.space(workload, device).restrict(fixed or {})
         return Problem(model, workload, device, names, reading or next(iter(model.readings)), space)
+
+    @property
+    def outer_and_slack(self) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+        """The parameters that a search enumerates, and the slack parameters that have more than one value."""
+        slack = tuple(p for p in self.space.parameters if p.slack and len(p.values) > 1)
+        return tuple(p for p in self.space.parameters if p not in slack), slack
 
     @cached_property
     def corner(self) -> Estimate:
@@ -217,6 +224,17 @@ def feasible_count(problem: Problem, parameters: Sequence[Parameter], limit: int
         if total > limit:
             break
     return total
+
+
+def largest_buffers(problem: Problem, points: Points) -> Points:
+    """``points`` [N] with every slack parameter at the most that fits next to the lowest of the others.
+
+    No point that fits has a larger one, so this bounds how fast the points can be, whether or not it fits itself.
+    """
+    largest = dict(points)
+    for parameter in problem.outer_and_slack[1]:
+        largest[parameter.name] = parameter.values[prefix_lengths(problem, points, parameter) - 1]
+    return largest
 
 
 def root(problem: Problem) -> Points:

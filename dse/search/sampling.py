@@ -179,14 +179,16 @@ def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int) ->
     shares: dict[str, optuna.distributions.BaseDistribution] = {
         name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names
     }
-    asked = []
+    asked: list[optuna.Trial] = []
     for number in range(count):
         trial = study.ask(shares)
         if number < queued:
             _ = trial.relative_params  # makes a queued trial a member of NSGA-II's first generation
         asked.append(trial)
     suggested = np.array([[trial.params[name] for name in names] for trial in asked]).reshape(count, len(names))
-    rows = memory.look_up(memory.encoding.decode(suggested))
+    steps = memory.encoding.decode(suggested)
+    steps[queued:] = memory.encoding.fill(steps[queued:])
+    rows = memory.look_up(steps)
     for trial, row in zip(asked, rows, strict=True):
         for name, excess in memory.violations[row].items():
             trial.set_constraint(name, excess)

@@ -84,8 +84,7 @@ def test_no_estimate_is_below_the_dram_floor(family: ParallelismModel, board: st
     device, work = load_device(board), workload("alexnet", 4, precision)
     points = random_points(family.space(work, device), 20)
     layers = family.evaluate(work, device, points, detail=True).layers
-    bytes_per_cycle = device.dram_bytes_per_s / device.clock_hz
-    assert np.all(layers.cycles * bytes_per_cycle >= layers.dram_bytes - 1e-3)
+    assert np.all(layers.cycles * device.dram_bytes_per_cycle >= layers.dram_bytes - 1e-3)
     assert np.all(layers.dram_bytes >= _compulsory_bytes(work) - 1e-6)
 
 
@@ -161,7 +160,7 @@ def test_no_resource_falls_and_slack_never_slows(name: str, precision: str, seed
 
 
 def test_every_constraint_can_be_violated(family: ParallelismModel) -> None:
-    """Each constraint has an infeasible example: lanes and buffers at their highest, or a board without the resource."""
+    """Each constraint has an infeasible example: everything at its highest, or a board without the resource."""
     work = workload(one_conv(m=30, n=30, size=700, kernel=5), 64)
     tiny = replace(BOARD, lut=1000, ff=1000, dsp=10, bram36=4, dram_bytes=2**20, uram288=0)
     space = family.space(work, BOARD)

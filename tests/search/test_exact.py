@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search_fakes import DARK_BOARD, DEVICE, FEW_DSP, SMALL_DRAM, WORKLOAD, Buffered, Plain, enumerated
 
 from dse.errors import InputError
 from dse.search import Limits, Problem, exact_search, proven_optimum
 from dse.search.problem import feasible_count, feasible_points, root
+from tests.search.search_fakes import DARK_BOARD, DEVICE, FEW_DSP, SMALL_DRAM, WORKLOAD, Buffered, Plain, enumerated
 
 MODELS = st.builds(
     Buffered, most=st.integers(1, 4), depths=st.integers(1, 4), need=st.integers(0, 3), seed=st.integers(0, 10**6)

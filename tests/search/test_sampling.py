@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search_fakes import DEVICE, FEW_DSP, SMALL_DRAM, WORKLOAD, Buffered, Plain, enumerated
 
 import dse.search as public
 from dse.errors import InputError
 from dse.search import SAMPLERS, Problem, front_gap, optuna_search, search_cell
 from dse.search.encoding import Encoding
 from dse.search.table import Thinned
+from tests.search.search_fakes import DEVICE, FEW_DSP, SMALL_DRAM, WORKLOAD, Buffered, Plain, enumerated
 
 ROOMY = replace(DEVICE, dsp=10**6, bram36=1e6, lut=10**9, ff=10**9)
 

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from search_fakes import DARK_BOARD, DEVICE, FEW_DSP, NETWORK, Buffered, Plain
 
 import dse.sweep  # noqa: F401  (the package attribute ``dse.sweep`` is the function)
 from dse.errors import InputError
 from dse.results import Proof
 from dse.store import load, save
 from dse.sweep import Progress, sweep
+from tests.search.search_fakes import DARK_BOARD, DEVICE, FEW_DSP, NETWORK, Buffered, Plain
 
 MODELS = (Plain(), Buffered(seed=3))
 
