@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,9 +166,10 @@ class ParallelismModel(ABC):
         macs = phase_macs(workload)
         lanes = np.prod([point[name] for name in self.lanes_of], axis=0)
 
-        def dense(columns: NDArray[np.generic]) -> NDArray[np.float64]:
+        def dense(columns: NDArray[Any]) -> NDArray[Any]:
             out = np.zeros((points, layers, len(PHASES)), dtype=columns.dtype)
-            np.add.at(out, (slice(None), costs.layer, costs.phase), columns)
+            for k, (layer, phase) in enumerate(zip(costs.layer, costs.phase, strict=True)):
+                out[:, layer, phase] += columns[:, k]
             return out
 
         return LayerCosts(
@@ -281,14 +282,14 @@ def _dominant(cycles: Float, bound: NDArray[np.int8], costs: Costs, shape: tuple
 def _join(parts: Sequence[Estimate], shape: tuple[int, ...]) -> Estimate:
     """Estimates of consecutive chunks as one, reshaped to the points' shape."""
 
-    def cat(arrays: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
+    def cat(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         whole = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
         return whole.reshape(shape + whole.shape[1:])
 
-    def field(name: str) -> NDArray[np.generic]:
+    def field(name: str) -> NDArray[Any]:
         return cat([getattr(part, name) for part in parts])
 
-    def mapped(name: str) -> dict[str, NDArray[np.generic]]:
+    def mapped(name: str) -> dict[str, NDArray[Any]]:
         return {key: cat([getattr(part, name)[key] for part in parts]) for key in getattr(parts[0], name)}
 
     layers = parts[0].layers

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["MAC_OPERATIONS", "Layer", "Network", "Shape"]
 
@@ -102,6 +103,8 @@ class Network:
         ``kr``/``kc`` kernel, ``sr``/``sc`` stride, ``dr``/``dc`` dilation, ``groups``, ``macs`` (forward, one sample),
         ``parameters``, ``in_elements``, ``out_elements``, ``is_mac`` and ``needs_input_grad`` (0 or 1).
         """
+        import numpy as np  # here, so that listing networks does not wait for it
+
         return {key: np.array([row[key] for row in map(_row, self.layers)], dtype=np.int64) for key in _COLUMNS}
 
     def __getitem__(self, name: str) -> Layer:

@@ -57,4 +57,5 @@ def _fit(measurements: tuple[PowerMeasurement, ...]) -> PowerModel:
             break
         terms.remove(terms[int(np.argmin(solution * scale))])
     residual = float(np.max(np.abs(columns @ coefficients / watts - 1)))
-    return PowerModel(*map(float, coefficients), measurements=len(measurements), worst_residual=residual)
+    static, dsp, bram = map(float, coefficients)
+    return PowerModel(static, dsp, bram, len(measurements), residual)

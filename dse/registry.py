@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING
 
 from dse.errors import InputError, did_you_mean
-from dse.model import ParallelismModel
+from dse.models import FAMILIES
+
+if TYPE_CHECKING:
+    from dse.model import ParallelismModel
 
 __all__ = ["families", "family_named"]
 
@@ -16,9 +20,9 @@ _GROUP = "dse.families"
 @cache
 def families() -> dict[str, ParallelismModel]:
     """Family name -> model. Raises InputError for an entry point that fails or is no ParallelismModel."""
-    from dse.models import FAMILIES
+    from dse.model import ParallelismModel
 
-    found = {model.name: model for model in (cls() for cls in FAMILIES)}
+    found = {name: _built_in(target) for name, target in FAMILIES.items()}
     for entry in metadata.entry_points(group=_GROUP):
         where = f"entry point {entry.name} of group {_GROUP}"
         try:
@@ -31,6 +35,12 @@ def families() -> dict[str, ParallelismModel]:
             raise InputError(where, "a family of this name exists already", model.name)
         found[model.name] = model
     return found
+
+
+def _built_in(target: str) -> ParallelismModel:
+    module, _, name = target.partition(":")
+    model: ParallelismModel = getattr(import_module(module), name)()
+    return model
 
 
 def family_named(name: str) -> ParallelismModel:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SCHEMA_VERSION", "Candidate", "Cell", "Diagnosis", "Proof", "ResultSet", "RunInfo"]
 
@@ -59,6 +60,12 @@ class Diagnosis:
     """Name of the smallest shipped board (by LUTs) with a feasible point; empty where none has."""
 
 
+def _no_points() -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame()
+
+
 @dataclass(frozen=True)
 class Cell:
     """The result for one network, device, family, batch size and precision."""
@@ -88,7 +95,7 @@ class Cell:
     lanes: int
     """Multiplier-accumulator lanes of ``best``; 0 where there is none."""
     diagnosis: Diagnosis | None = None
-    points: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False, repr=False)
+    points: pd.DataFrame = field(default_factory=_no_points, compare=False, repr=False)
     """Every point the search evaluated, in order: the parameters, objectives, totals, violations, ``feasible``."""
 
 
@@ -118,6 +125,8 @@ class ResultSet:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per cell: its names, the winner's parameters (``point``), time, throughput, resources, gap."""
+        import pandas as pd  # here, so that what only needs the schema's version does not wait for it
+
         return pd.DataFrame([_row(cell) for cell in self.cells])
 
 

@@ -1,0 +1,37 @@
+# Two commands: `make sweep` sets up and runs the main job, `make test` sets up and passes all tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+JOBS ?= 2
+
+.PHONY: sweep test lint setup setup-test clean
+
+sweep: setup
+	$(BIN)/dse sweep -n alexnet -d zcu102 -m batch -m feature_map -m channel -b 4 --force -o $(OUT)
+	@echo "report: $(abspath $(OUT))/report.html"
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: setup-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup: $(VENV)/.installed
+setup-test: $(VENV)/.installed-test
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,rtl]'
+	touch $(VENV)/.installed $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist *.egg-info
