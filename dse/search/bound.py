@@ -1,15 +1,14 @@
-"""Branch and bound over hardware parameters whose buffers (slack parameters) can only help.
+"""Branch and bound over boxes of buffer sizes (slack parameters), for spaces too large to enumerate.
 
-An outer point fixes the parameters without slack. The best its buffers can do is bounded by the estimate with every
-buffer at the largest size that fits next to the smallest others; resources are bounded by the smallest buffers. Outer
-points are visited from the lowest bound up, until no bound is better than what was found. Of an outer point's buffer
-sizes only those are evaluated that cannot be raised without using more of a resource that is itself an objective.
+A box fixes the other parameters and gives each buffer a range. No point of it is faster than the largest buffers
+(whether or not they fit together), and none takes fewer resources than the smallest, so that the two corners bound
+every objective. A box whose bound is no better than what was found is dropped; one whose largest corner fits and costs
+what the smallest does is finished by that one estimate; any other is cut in two. Boxes are taken from the lowest bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,38 +16,51 @@ from numpy.typing import NDArray
 from dse.estimate import Float
 from dse.search.collector import Collector, OnProgress, OutOfBudgetError
 from dse.search.pareto import covered
-from dse.search.problem import (
-    CHUNK,
-    Points,
-    Problem,
-    feasible_count,
-    feasible_points,
-    largest_buffers,
-    root,
-)
+from dse.search.problem import Points, Problem, feasible_count, feasible_points, prefix_lengths, root
 from dse.search.refine import refine
 from dse.space import Parameter
 
 __all__ = ["branch_and_bound"]
 
-_EVALUATE = 4096
-"""Points per call of the model while bounding and visiting."""
+_OUTER = 4096
+_FIRST, _MOST = 64, 2048
+"""Boxes cut at a time: few while the first good points are still to be found."""
 
 
 @dataclass
-class _Outer:
-    """Outer points in the order in which they are visited, their slack parameters at the lowest."""
+class _Boxes:
+    """N boxes. ``points`` holds the other parameters; its slack parameters mean nothing."""
 
     points: Points
+    low: NDArray[np.int64]
+    """Steps of the smallest buffers [N,S]."""
+    high: NDArray[np.int64]
+    """Steps of the largest buffers [N,S]."""
     seconds: Float
-    """Lower bounds of the iteration's time [N]."""
+    """Time with the largest buffers [N]."""
+    fits: NDArray[np.bool_]
+    """Whether the largest buffers fit [N]."""
     bounds: Float
     """Lower bounds of the objectives [N,K]."""
     least: Float
     """Lower bounds of dsp and bram36 [N,2], which break ties."""
+    final: NDArray[np.bool_]
+    """Whether the estimate of the largest corner settles the box [N]."""
 
-    def take(self, rows: NDArray[np.int64]) -> _Outer:
-        return _Outer(_at(self.points, rows), self.seconds[rows], self.bounds[rows], self.least[rows])
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> _Boxes:
+        arrays = {name: getattr(self, name)[rows] for name in _ARRAYS}
+        return _Boxes(_at(self.points, rows), **arrays)
+
+    @staticmethod
+    def joined(parts: list[_Boxes]) -> _Boxes:
+        points = {name: np.concatenate([part.points[name] for part in parts]) for name in parts[0].points}
+        return _Boxes(points, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS})
+
+
+_ARRAYS = ("low", "high", "seconds", "fits", "bounds", "least", "final")
 
 
 @dataclass
@@ -67,29 +79,34 @@ class _Search:
 
 def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> str:
     """Run the search; the collector's front is the answer. Returns the kind of proof, ``bound`` or ``exhaustive``."""
-    problem = collector.problem
-    outer_parameters, slack = problem.outer_and_slack
+    outer, slack = collector.problem.outer_and_slack
     search = _Search(collector, slack)
-    outer = _bounded(search, outer_parameters, on_progress)
-    total = len(outer.bounds)
-    start, step = 0, 16
-    while start < total:
-        batch = outer.take(np.arange(start, min(start + step, total)))
-        keep = ~_hopeless(search, batch)
-        if len(problem.objectives) == 1 and not keep[0]:
-            search.pruned = True
-            break
-        search.pruned |= not keep.all()
-        visited = _visit(search, batch.take(np.flatnonzero(keep))) if keep.any() else 0
-        start += len(keep)
-        step = int(np.clip(step * _EVALUATE // max(visited, 1), 1, 4 * step))
-        step = min(step, CHUNK)
+    total = feasible_count(search.problem, outer, collector.budget.limits.max_points) if outer else 1
+    if total > collector.budget.limits.max_points:
+        raise OutOfBudgetError
+    parts: list[_Boxes] = []
+    started = 0
+    for block, rows in feasible_points(search.problem, root(search.problem), outer, chunk=_OUTER):
+        parts.append(_still_open(search, _whole(search, block)))
+        started += len(rows)
         if on_progress is not None:
-            on_progress(total + start, 2 * total)
-    if len(problem.objectives) == 1:
-        refine(search.collector, search.slack, search.tied)
+            on_progress(0, total + sum(map(len, parts)))
+    closed, step = started, _FIRST
+    boxes = _Boxes.joined(parts)
+    while len(boxes := _still_open(search, boxes)):
+        if on_progress is not None:
+            on_progress(closed, closed + len(boxes))
+        chosen = _most_promising(boxes, step)
+        rest = np.ones(len(boxes), dtype=bool)
+        rest[chosen] = False
+        children = _cut(search, boxes.take(chosen))
+        closed += len(chosen)
+        step = min(2 * step, _MOST)
+        boxes = _Boxes.joined([boxes.take(rest), children])
+    if len(search.problem.objectives) == 1:
+        refine(collector, slack, search.tied)
     if on_progress is not None:
-        on_progress(2 * total, 2 * total)
+        on_progress(closed, closed)
     return "bound" if search.pruned else "exhaustive"
 
 
@@ -97,153 +114,139 @@ def _at(points: Points, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> 
     return {name: column[rows] for name, column in points.items()}
 
 
-# Bounds ------------------------------------------------------------------------------------------------------------
+# Boxes -------------------------------------------------------------------------------------------------------------
 
 
-def _bounded(search: _Search, parameters: Sequence[Parameter], on_progress: OnProgress | None) -> _Outer:
-    """All outer points that fit, with their bounds, from the lowest bound up."""
-    collector, problem = search.collector, search.problem
-    limit = collector.budget.limits.max_points
-    if not parameters:
-        total, blocks = 1, iter([(root(problem), np.zeros(1, dtype=np.int64))])
-    else:
-        total = feasible_count(problem, parameters, limit)
-        blocks = feasible_points(problem, root(problem), parameters, chunk=_EVALUATE)
-    if total > limit:
-        raise OutOfBudgetError
-    parts: list[_Outer] = []
-    done = 0
-    for block, rows in blocks:
-        parts.append(_bound(search, block))
-        done += len(rows)
-        if on_progress is not None:
-            on_progress(done, 2 * total)
-    outer = _Outer(
-        {name: np.concatenate([part.points[name] for part in parts]) for name in parts[0].points},
-        np.concatenate([part.seconds for part in parts]),
-        np.concatenate([part.bounds for part in parts]),
-        np.concatenate([part.least for part in parts]),
-    )
-    return outer.take(_visiting_order(outer))
+def _whole(search: _Search, points: Points) -> _Boxes:
+    """One box of all buffer sizes for each of ``points``."""
+    steps = np.zeros((len(next(iter(points.values()))), len(search.slack)), dtype=np.int64)
+    most = np.array([len(p.values) - 1 for p in search.slack], dtype=np.int64)
+    return _estimated(search, points, steps, _tightened(search, points, steps, np.broadcast_to(most, steps.shape)))
 
 
-def _bound(search: _Search, points: Points) -> _Outer:
-    """Bounds of outer points; those whose largest buffers are still too small for some tile are left out."""
+def _sized(search: _Search, points: Points, steps: NDArray[np.int64]) -> Points:
+    """``points`` with buffers at ``steps`` [N,S]."""
+    return {**points, **{p.name: p.values[steps[:, axis]] for axis, p in enumerate(search.slack)}}
+
+
+def _tightened(search: _Search, points: Points, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``high`` no larger than what fits when all other buffers are at ``low``, which must fit."""
+    base = _sized(search, points, low)
+    fit = [prefix_lengths(search.problem, base, parameter) - 1 for parameter in search.slack]
+    return np.minimum(high, np.stack(fit, axis=1))
+
+
+def _estimated(search: _Search, points: Points, low: NDArray[np.int64], high: NDArray[np.int64]) -> _Boxes:
+    """Boxes with their bounds; the largest corners that fit join the front."""
+    corner = _sized(search, points, high)
+    estimate, values, good = search.collector.evaluate(corner)
+    if values.shape[1] == 1 and good.any():
+        lowest = float(values[good, 0].min())
+        if lowest < search.best:
+            search.best, search.tied = lowest, []
+        tied = np.flatnonzero(good & (values[:, 0] == search.best))
+        search.tied += [_at(corner, slice(row, row + 1)) for row in tied]
+    kept = np.flatnonzero(search.problem.fits_otherwise(estimate))
+    search.pruned |= len(kept) < len(good)
+    seconds, fits = estimate.iteration_s[kept], search.problem.within(estimate.resources)[kept]
+    return _bounded(search, _at(points, kept), low[kept], high[kept], seconds, fits)
+
+
+def _bounded(
+    search: _Search,
+    points: Points,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    seconds: Float,
+    fits: NDArray[np.bool_],
+) -> _Boxes:
+    """Boxes of which the largest corners' times are known; nothing is known of a box's bandwidth."""
     problem = search.problem
-    search.collector.budget.spend(len(next(iter(points.values()))))
-    estimate = problem.evaluate(largest_buffers(problem, points))
-    kept = np.flatnonzero(problem.fits_otherwise(estimate))
-    search.pruned |= len(kept) < len(estimate.iteration_s)
-    seconds, points = estimate.iteration_s[kept], _at(points, kept)
-    resources = problem.resources(points)
-    return _Outer(points, seconds, _lower_bounds(problem, seconds, resources), _tie_breakers(resources))
-
-
-def _lower_bounds(problem: Problem, seconds: Float, resources: dict[str, Float]) -> Float:
-    """[N,K] from a lower bound of the time and of the resources; nothing is known of the bandwidth."""
+    smallest = problem.resources(_sized(search, points, low))
+    largest = problem.resources(_sized(search, points, high))
     columns = {
         "latency": seconds,
-        "energy": seconds * problem.power_w(resources),
-        "dsp": resources["dsp"],
-        "bram": resources["bram36"],
+        "energy": seconds * problem.power_w(smallest),
+        "dsp": smallest["dsp"],
+        "bram": smallest["bram36"],
         "bandwidth": np.zeros_like(seconds),
     }
-    return np.stack([columns[name] for name in problem.objectives], axis=1)
+    single = (low == high).all(axis=1)
+    flat = fits.copy()
+    if "energy" in problem.objectives:
+        flat &= problem.power_w(smallest) == problem.power_w(largest)
+    for objective, resource in (("dsp", "dsp"), ("bram", "bram36")):
+        if objective in problem.objectives:
+            flat &= smallest[resource] == largest[resource]
+    if "bandwidth" in problem.objectives:
+        flat[:] = False
+    search.pruned |= bool((flat & ~single).any())
+    return _Boxes(
+        points=points,
+        low=low,
+        high=high,
+        seconds=seconds,
+        fits=fits,
+        bounds=np.stack([columns[name] for name in problem.objectives], axis=1),
+        least=np.stack([smallest["dsp"], smallest["bram36"]], axis=1),
+        final=single | flat,
+    )
 
 
-def _tie_breakers(resources: dict[str, Float]) -> Float:
-    return np.stack([resources["dsp"], resources["bram36"]], axis=1)
+def _cut(search: _Search, boxes: _Boxes) -> _Boxes:
+    """Each box in two halves along its longest side."""
+    rows = np.arange(len(boxes))
+    axis = np.argmax(boxes.high - boxes.low, axis=1)
+    middle = (boxes.low[rows, axis] + boxes.high[rows, axis]) // 2
+    lower_high, upper_low = boxes.high.copy(), boxes.low.copy()
+    lower_high[rows, axis] = middle
+    upper_low[rows, axis] = middle + 1
+    upper = np.flatnonzero(search.problem.fits(_sized(search, boxes.points, upper_low)))
+    part = replace(boxes.take(upper), low=upper_low[upper])
+    high = _tightened(search, part.points, part.low, part.high)
+    same = (high == part.high).all(axis=1)
+    kept, changed = part.take(same), part.take(~same)
+    return _Boxes.joined(
+        [
+            _bounded(search, kept.points, kept.low, kept.high, kept.seconds, kept.fits),
+            _estimated(
+                search,
+                {name: np.concatenate([column, changed.points[name]]) for name, column in boxes.points.items()},
+                np.concatenate([boxes.low, changed.low]),
+                np.concatenate([lower_high, high[~same]]),
+            ),
+        ]
+    )
 
 
-def _visiting_order(outer: _Outer) -> NDArray[np.int64]:
-    if outer.bounds.shape[1] == 1:
-        return np.lexsort((outer.least[:, 1], outer.least[:, 0], outer.bounds[:, 0]))
-    if len(outer.bounds) == 0:
-        return np.empty(0, dtype=np.int64)
-    low, extent = outer.bounds.min(axis=0), np.ptp(outer.bounds, axis=0)
-    share = (outer.bounds - low) / np.where(extent > 0, extent, 1.0)
-    return np.argsort(share.sum(axis=1), kind="stable")
+# Order and pruning -------------------------------------------------------------------------------------------------
 
 
-def _hopeless(search: _Search, outer: _Outer) -> NDArray[np.bool_]:
-    """Outer points that hold nothing better than the front, ties included; bool [N]."""
+def _still_open(search: _Search, boxes: _Boxes) -> _Boxes:
+    """The boxes that may hold something better than the front and are not settled."""
+    hopeless = _hopeless(search, boxes) & ~boxes.final
+    search.pruned |= bool(hopeless.any())
+    return boxes.take(~(hopeless | boxes.final))
+
+
+def _hopeless(search: _Search, boxes: _Boxes) -> NDArray[np.bool_]:
+    """Whether a box holds nothing better than the front, ties by dsp and bram36 included; bool [N]."""
     front = search.collector.front
     if len(front.values) == 0:
-        return np.zeros(len(outer.bounds), dtype=bool)
-    if outer.bounds.shape[1] > 1:
-        return covered(front.values, outer.bounds)
+        return np.zeros(len(boxes), dtype=bool)
+    if boxes.bounds.shape[1] > 1:
+        return covered(front.values, boxes.bounds)
     best = (front.values[0, 0], float(front.payload["_dsp"][0]), float(front.payload["_bram36"][0]))
-    bound, dsp, bram = outer.bounds[:, 0], outer.least[:, 0], outer.least[:, 1]
+    bound, dsp, bram = boxes.bounds[:, 0], boxes.least[:, 0], boxes.least[:, 1]
     tied = bound == best[0]
     return np.asarray((bound > best[0]) | (tied & (dsp > best[1])) | (tied & (dsp == best[1]) & (bram > best[2])))
 
 
-# Visits ------------------------------------------------------------------------------------------------------------
-
-
-def _visit(search: _Search, outer: _Outer) -> int:
-    """Evaluate what may be better than the front; returns how many points were evaluated."""
-    problem = search.problem
-    top = problem.objectives == ("latency",)
-    search.pruned |= top
-    evaluated = 0
-    for wide, rows in feasible_points(problem, outer.points, search.slack, chunk=CHUNK, top=top):
-        useful = np.flatnonzero(_useful(search, wide))
-        search.pruned |= len(useful) < len(rows)
-        block, seconds = _at(wide, useful), outer.seconds[rows[useful]]
-        bounds = _lower_bounds(problem, seconds, problem.resources(block))
-        for start in range(0, len(useful), _EVALUATE):
-            part = slice(start, start + _EVALUATE)
-            keep = ~_beaten(search, bounds[part])
-            search.pruned |= not keep.all()
-            if keep.any():
-                _evaluate(search, _at(_at(block, part), keep))
-                evaluated += int(keep.sum())
-    return evaluated
-
-
-def _useful(search: _Search, block: Points) -> NDArray[np.bool_]:
-    """Whether no slack parameter of a point can go up one step without raising an objective, bool [N].
-
-    Where one can, the raised point is at least as fast and costs the same, so the lower one need not be evaluated.
-    """
-    problem = search.problem
-    useful = np.ones(len(next(iter(block.values()))), dtype=bool)
-    if "bandwidth" in problem.objectives:
-        return useful
-    cost = _cost(problem, problem.resources(block))
-    for parameter in search.slack:
-        step = np.searchsorted(parameter.values, block[parameter.name]) + 1
-        last = len(parameter.values) - 1
-        raised = dict(block)
-        raised[parameter.name] = parameter.values[np.minimum(step, last)]
-        resources = problem.resources(raised)
-        same = (_cost(problem, resources) == cost).all(axis=1)
-        useful &= ~(same & (step <= last) & problem.within(resources))
-    return useful
-
-
-def _cost(problem: Problem, resources: dict[str, Float]) -> Float:
-    """What the objectives depend on besides time, [N,C]; C may be 0."""
-    columns = {"dsp": resources["dsp"], "bram": resources["bram36"], "energy": problem.power_w(resources)}
-    chosen = [columns[name] for name in problem.objectives if name in columns]
-    return np.stack(chosen, axis=1) if chosen else np.empty((len(resources["dsp"]), 0))
-
-
-def _beaten(search: _Search, bounds: Float) -> NDArray[np.bool_]:
-    """Points that cannot be better than the front; with one objective, nor as good."""
-    front = search.collector.front.values
-    if bounds.shape[1] == 1 and len(front):
-        return np.asarray(bounds[:, 0] > front[0, 0])
-    return covered(front, bounds)
-
-
-def _evaluate(search: _Search, points: Points) -> None:
-    values, good = search.collector.evaluate(points)
-    if values.shape[1] > 1 or not good.any():
-        return
-    lowest = float(values[good, 0].min())
-    if lowest < search.best:
-        search.best, search.tied = lowest, []
-    for row in np.flatnonzero(good & (values[:, 0] == search.best)):
-        search.tied.append(_at(points, slice(row, row + 1)))
+def _most_promising(boxes: _Boxes, count: int) -> NDArray[np.int64]:
+    """Rows of the ``count`` boxes with the lowest bounds."""
+    low, extent = boxes.bounds.min(axis=0), np.ptp(boxes.bounds, axis=0)
+    share = ((boxes.bounds - low) / np.where(extent > 0, extent, 1.0)).sum(axis=1)
+    if len(share) > 4 * count:
+        near = np.flatnonzero(share <= np.partition(share, count)[count])
+        return near[np.lexsort((boxes.least[near, 1], boxes.least[near, 0], share[near]))][:count]
+    return np.lexsort((boxes.least[:, 1], boxes.least[:, 0], share))[:count]

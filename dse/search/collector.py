@@ -64,8 +64,8 @@ class Collector:
     record: Record | None
     front: Front
 
-    def evaluate(self, points: Points) -> tuple[Float, NDArray[np.bool_]]:
-        """Objectives [N,K] of ``points`` and whether each is feasible; the front is updated."""
+    def evaluate(self, points: Points) -> tuple[Estimate, Float, NDArray[np.bool_]]:
+        """Estimate of ``points``, objectives [N,K] and whether each is feasible; the front is updated."""
         count = len(next(iter(points.values())))
         self.budget.spend(count)
         estimate = self.problem.evaluate(points)
@@ -75,4 +75,4 @@ class Collector:
         self.front.add(values[good], {name: column[good] for name, column in payload.items()})
         if self.record is not None:
             self.record(points, estimate)
-        return values, good
+        return estimate, values, good

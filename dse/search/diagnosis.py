@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.device import Device
 from dse.errors import InputError
@@ -16,15 +15,15 @@ from dse.search.problem import Points, Problem, feasible_points, largest_buffers
 
 __all__ = ["diagnose", "feasible_somewhere", "smallest_board"]
 
-_RANDOM_POINTS = 512
+_RANDOM_POINTS = 128
 _BLOCK = 256
 
 
 def diagnose(problem: Problem, fixed: Mapping[str, int] | None = None) -> Diagnosis:
     """Explain why no point of ``problem`` is feasible.
 
-    The nearest point is the one with the smallest worst violation: the lowest point where buffers always suffice, else
-    the best of the papers' points, corners and fixed pseudo-random points after changing one parameter at a time.
+    The nearest point is the one with the smallest worst violation among the lowest, the highest, the papers' and fixed
+    pseudo-random points, after changing one parameter at a time for the better.
     """
     nearest, violation = _nearest(problem)
     return Diagnosis(
@@ -35,35 +34,46 @@ def diagnose(problem: Problem, fixed: Mapping[str, int] | None = None) -> Diagno
 
 
 def _nearest(problem: Problem) -> tuple[dict[str, int], dict[str, float]]:
-    points = _pool(problem)
+    points = _listed(problem)
     estimate = problem.evaluate(points)
-    row = int(np.argmin(_worst(estimate)))
-    worst = float(_worst(estimate)[row])
+    if _worst(estimate).min() > 0:
+        points = _with_random(problem, points)
+        estimate = problem.evaluate(points)
     while True:
+        row = int(np.argmin(_worst(estimate)))
         here = {name: int(column[row]) for name, column in points.items()}
         violation = {name: float(value[row]) for name, value in estimate.violation.items()}
+        worst = float(_worst(estimate)[row])
+        if worst <= 0:
+            return here, violation
         lines = _lines(problem, here)
         on_lines = problem.evaluate(lines)
-        best = int(np.argmin(_worst(on_lines)))
-        if not _worst(on_lines)[best] < worst:
+        if not _worst(on_lines).min() < worst:
             return here, violation
-        points, estimate, row, worst = lines, on_lines, best, float(_worst(on_lines)[best])
+        points, estimate = lines, on_lines
 
 
 def _worst(estimate: Estimate) -> Float:
-    """The largest violation of each point [N]; unknown counts as infinite."""
-    return np.asarray(np.nan_to_num(np.max(list(estimate.violation.values()), axis=0), nan=np.inf, posinf=np.inf))
+    """The largest violation of each point [N] but for DRAM capacity, the same for all points; unknown is infinite."""
+    parts = [value for name, value in estimate.violation.items() if name != "dram_bytes"]
+    return np.asarray(np.nan_to_num(np.max(parts, axis=0), nan=np.inf, posinf=np.inf))
 
 
-def _pool(problem: Problem) -> Points:
-    space, draw = problem.space, np.random.default_rng(0)
+def _listed(problem: Problem) -> Points:
+    """The lowest and highest points and the papers'."""
+    space = problem.space
     corners = [{name: int(v) for name, v in space.corner(low=low).items()} for low in (True, False)]
     rows = [*corners, *problem.heuristics()]
+    return {name: np.array([row[name] for row in rows], dtype=np.int64) for name in space.names}
+
+
+def _with_random(problem: Problem, points: Points) -> Points:
+    """``points`` and fixed pseudo-random ones, small values more often than large."""
+    draw = np.random.default_rng(0)
     pool = {}
-    for parameter in space.parameters:
+    for parameter in problem.space.parameters:
         step = (len(parameter.values) * draw.random(_RANDOM_POINTS) ** 2).astype(np.int64)
-        listed: NDArray[np.int64] = np.array([row[parameter.name] for row in rows], dtype=np.int64)
-        pool[parameter.name] = np.concatenate([listed, parameter.values[step]])
+        pool[parameter.name] = np.concatenate([points[parameter.name], parameter.values[step]])
     return pool
 
 
@@ -89,6 +99,8 @@ def _feasible_on(board: Device, problem: Problem, fixed: Mapping[str, int] | Non
     try:
         there = Problem.of(problem.model, problem.workload, board, reading=problem.reading, fixed=fixed)
     except InputError:
+        return False
+    if not board.dram_bytes >= float(problem.corner.dram_capacity_bytes):
         return False
     return feasible_somewhere(there)
 

@@ -85,5 +85,5 @@ def _largest(points: Points, slack: Sequence[Parameter], member: NDArray[np.bool
 
 
 def _reaches(collector: Collector, points: Points) -> bool:
-    values, good = collector.evaluate(points)
+    _, values, good = collector.evaluate(points)
     return bool(np.any(good & (values[:, 0] == collector.front.values[0, 0])))

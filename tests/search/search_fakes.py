@@ -40,6 +40,7 @@ DEVICE = Device(
     clock_hz=1e8,
     dram_bytes=10**9,
     dram_bytes_per_s=1e9,
+    dma_ports=4,
     dma_port_bits=128,
     dma_restart_cycles=10,
     dsp_cost={"fp32": OperatorCost(3.0, 2.0)},
