@@ -1,0 +1,1 @@
+"""SystemVerilog sources, as plain files under ``lib``; this package only carries them."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "reports")]
-from find_chromium import chromium_path  # noqa: E402
+from tests.browser.find_chromium import chromium_path
 
 
 @pytest.fixture(scope="session")

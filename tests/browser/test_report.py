@@ -11,9 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from dse.reports import write_report
-
-from find_chromium import chromium_path  # isort: skip
-import made_up  # isort: skip
+from tests.browser.find_chromium import chromium_path
+from tests.reports import made_up
 
 NASTY = "<script>document.title='broken'</script><b>net</b>"
 

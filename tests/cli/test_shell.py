@@ -4,8 +4,6 @@ import os
 import pty
 import subprocess
 import sys
-import time
-from statistics import median
 
 import pytest
 

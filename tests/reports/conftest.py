@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from dse.reports.panels import Panel, make_panels
 from dse.results import ResultSet
-
-sys.path.insert(0, str(Path(__file__).parent))
-import made_up
+from tests.reports import made_up
 
 
 @pytest.fixture

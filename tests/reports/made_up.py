@@ -29,7 +29,8 @@ def board(name: str, *, dsp: int = 2520, bram36: float = 912.0, uram288: int = 0
     """A board of which 95 % of the DSPs may be used."""
     return Device(
         name=name, part="xc-test", vendor="xilinx", lut=274_080, ff=548_160, dsp=dsp, bram36=bram36, uram288=uram288,
-        clock_hz=CLOCK_HZ, dram_bytes=4 * 10**9, dram_bytes_per_s=19.2e9, dma_port_bits=128, dma_restart_cycles=400,
+        clock_hz=CLOCK_HZ, dram_bytes=4 * 10**9, dram_bytes_per_s=19.2e9, dma_ports=4, dma_port_bits=128,
+        dma_restart_cycles=400,
         dsp_cost={}, usable={"lut": 0.8, "ff": 0.8, "dsp": 0.95, "bram36": 0.95, "uram288": 0.95}, power=(), sources={},
     )  # fmt: skip
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import made_up
 import numpy as np
 import pytest
 
@@ -17,6 +16,7 @@ from dse.reports.panels import Panel, boards_of, make_panels, proof_sentence, wi
 from dse.reports.resources import resource_data
 from dse.reports.winners import best_paper, winners
 from dse.results import Proof, ResultSet
+from tests.reports import made_up
 
 MACS = made_up.BATCH * sum(macs * (3 if back else 2) for _, _, macs, back in made_up.LAYERS)
 

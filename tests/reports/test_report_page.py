@@ -7,11 +7,11 @@ import html
 import re
 from pathlib import Path
 
-import made_up
 import pytest
 
 from dse.reports import render, write_report
 from dse.results import ResultSet
+from tests.reports import made_up
 
 NASTY = "</script><script>alert('x')</script><img src=x onerror=\"alert(1)\">&amp;"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import made_up
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +14,7 @@ from dse.reports.pareto import pareto_data, pareto_mask, thin
 from dse.reports.pareto_figure import pareto_caption, pareto_figure
 from dse.reports.theme import family_styles
 from dse.results import Cell
+from tests.reports import made_up
 
 
 def one(cell: Cell) -> Panel:

@@ -6,10 +6,10 @@ import dataclasses
 import math
 import shlex
 
-import made_up
 import pytest
 
 from dse.reports.text import NOT_PUBLISHED, command, escape, number, percent, quantity, seconds, significant
+from tests.reports import made_up
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rtl_model import RtlModel, build_runtime
+
+from tests.rtl.rtl_model import RtlModel, build_runtime
 
 ModelFactory = Callable[..., RtlModel]
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from float_reference import Bits, FloatFormat
-from rtl_model import RtlModel, pack, unpack
+
+from tests.rtl.float_reference import Bits, FloatFormat
+from tests.rtl.rtl_model import RtlModel, pack, unpack
 
 FORMATS = [FloatFormat(8, 7), FloatFormat(8, 23), FloatFormat(5, 10), FloatFormat(4, 3)]
 LATENCY = {"fp_mul": 3, "fp_add": 5}

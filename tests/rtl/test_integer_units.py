@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import pytest
-from rtl_model import RtlModel, pack, signed, unpack
+
+from tests.rtl.rtl_model import RtlModel, pack, signed, unpack
 
 CYCLES = 12_000
 Ints = npt.NDArray[np.int64]

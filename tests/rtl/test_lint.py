@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import rtl_model
-from rtl_model import LIBRARY, MissingToolError, verilate
+
+from tests.rtl import rtl_model
+from tests.rtl.rtl_model import LIBRARY, MissingToolError, verilate
 
 MODULES = sorted(path.stem for path in LIBRARY.glob("*.sv"))
 ILLEGAL = [
