@@ -128,7 +128,7 @@ class Buffered(Plain):
         time = draw.integers(0, 4, shape).astype(float)
         for axis in (1, 3):
             time = np.flip(np.cumsum(np.flip(time, axis), axis), axis)
-        base = draw.integers(5, 60, (self.most, 1, self.most, 1))
+        base = draw.integers(5, 60 if self.seed % 2 else 9, (self.most, 1, self.most, 1))  # few values: ties
         bram = np.cumsum(np.cumsum(draw.integers(0, 3, (self.depths, self.depths)), axis=0), axis=1)
         return base + time, bram
 

@@ -8,9 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.errors import InputError
-from dse.search import Limits, Problem, exact_search, proven_optimum
+from dse.search import Limits, Problem, bound, exact_search, proven_optimum
 from dse.search.problem import feasible_count, feasible_points, root
 from tests.search.search_fakes import DARK_BOARD, DEVICE, FEW_DSP, SMALL_DRAM, WORKLOAD, Buffered, Plain, enumerated
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1, 64])
+def boxes_at_a_time(request):
+    """Small spaces must be pruned too: with one box at a time every bound is put to use."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bound, "_FIRST", request.param)
+        patch.setattr(bound, "_MOST", request.param)
+        yield
+
 
 MODELS = st.builds(
     Buffered, most=st.integers(1, 4), depths=st.integers(1, 4), need=st.integers(0, 3), seed=st.integers(0, 10**6)
