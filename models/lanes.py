@@ -19,26 +19,32 @@ __all__ = ["OperatorFit", "lane_dsp", "lane_logic", "operator_fit", "streaming_d
 
 @dataclass(frozen=True, slots=True)
 class OperatorFit:
-    """LUT = lut_per_lane * lanes + lut_fixed, likewise FF: fits to synthesis of our own RTL, see operator_cost.toml."""
+    """LUT = lut_per_lane * lanes + lut_fixed, likewise FF: see operator_cost.toml and dsp_adder_lanes.toml."""
 
     lut_per_lane: float
     lut_fixed: float
     ff_per_lane: float
     ff_fixed: float
-    arithmetic_lut: float
-    """LUTs of a lane's multiplier and adder alone."""
-    arithmetic_ff: float
 
 
 @cache
-def operator_fit(precision: str) -> OperatorFit:
-    """The fit for a precision. Raises KeyError for one that was not synthesised."""
-    fit = tomllib.loads((Path(__file__).parent / "operator_cost.toml").read_text())[precision]
-    arithmetic = np.add(fit["multiplier_lut_ff"], fit["adder_lut_ff"])
+def operator_fit(precision: str, adder: str = "lut") -> OperatorFit:
+    """The fit for a precision with its adders in ``lut``, ``dsp`` blocks, or ``hard`` floating-point blocks.
+
+    Adders in DSP blocks are known for some precisions only; for the others those in LUTs are an upper bound. Raises
+    KeyError for a precision that was not synthesised.
+    """
+    folder = Path(__file__).parent
+    published = tomllib.loads((folder / "dsp_adder_lanes.toml").read_text())
+    if adder == "dsp" and precision in published:
+        whole = published[precision]
+        return OperatorFit(whole["lut"] / whole["lanes"], 0.0, whole["ff"] / whole["lanes"], 0.0)
+    fit = tomllib.loads((folder / "operator_cost.toml").read_text())[precision]
+    hard = np.add(fit["multiplier_lut_ff"], fit["adder_lut_ff"]) * (adder == "hard")
     return OperatorFit(
-        *(float(fit[name]) for name in ("lut_per_lane", "lut_fixed", "ff_per_lane", "ff_fixed")),
-        *map(float, arithmetic),
-    )
+        float(fit["lut_per_lane"] - hard[0]), float(fit["lut_fixed"]), float(fit["ff_per_lane"] - hard[1]),
+        float(fit["ff_fixed"]),
+    )  # fmt: skip
 
 
 def lane_dsp(device: Device, precision: Precision, lanes: NDArray[np.int64]) -> Float:
@@ -54,17 +60,15 @@ def streaming_dsp(device: Device, precision: Precision, lanes: NDArray[np.int64]
 
 
 def lane_logic(device: Device, precision: Precision, lanes: NDArray[np.int64]) -> tuple[Float, Float]:
-    """LUTs and FFs of ``lanes`` lanes, whole numbers as float [S]; control logic and DMA engines are not included.
+    """LUTs and FFs of ``lanes`` lanes, whole numbers as float [S]; buffers, control and DMA engines are not included.
 
-    Our fp32 adder is in LUTs. Where the device file gives it DSP blocks instead, its LUTs are counted all the same:
-    how many a DSP-based adder saves is not known here, so that the count is an upper bound. The DSP blocks of Arria 10
-    and Stratix 10 multiply and add in fp32 by themselves; there a lane keeps only what is around them.
+    Where the device file gives an adder DSP blocks, its logic is that of a published accelerator of such lanes. The DSP
+    blocks of Arria 10 and Stratix 10 multiply and add in fp32 by themselves: a lane keeps what is around them.
     """
-    fit = operator_fit(precision.name)
     hard = device.vendor == "intel" and precision.name == "fp32"
-    lut = fit.lut_per_lane - (fit.arithmetic_lut if hard else 0.0)
-    ff = fit.ff_per_lane - (fit.arithmetic_ff if hard else 0.0)
+    in_dsp = device.dsp_cost[precision.name].adder_dsp > 0
+    fit = operator_fit(precision.name, "hard" if hard else "dsp" if in_dsp else "lut")
     return (
-        np.ceil(np.maximum(lut * lanes + fit.lut_fixed, 0.0)),
-        np.ceil(np.maximum(ff * lanes + fit.ff_fixed, 0.0)),
+        np.ceil(np.maximum(fit.lut_per_lane * lanes + fit.lut_fixed, 0.0)),
+        np.ceil(np.maximum(fit.ff_per_lane * lanes + fit.ff_fixed, 0.0)),
     )

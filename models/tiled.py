@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.device import Device
+from dse.errors import InputError
 from dse.estimate import Float
 from dse.model import Costs, ParallelismModel, Tiling
 from dse.models.auxiliary import dram_capacity, port_costs
@@ -61,6 +62,26 @@ class TiledModel(ParallelismModel):
     def _problem(self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int) -> TilingProblem:
         nests = loop_nests(workload.network)
         return TilingProblem.of(self.geometry, workload, device, self.settings[reading], point, nests, k)
+
+    def _check_tiling(self, workload: Workload, tiling: Tiling) -> None:
+        """Beyond the names: no tile is larger than what it cuts."""
+        super()._check_tiling(workload, tiling)
+        nests, layers = loop_nests(workload.network), workload.network.layers
+        keys = {
+            (layers[int(i)].name, PHASES[int(p)]): k
+            for k, (i, p) in enumerate(zip(nests.layer, nests.phase, strict=True))
+        }
+        for key, tiles in tiling.items():
+            if key not in keys:
+                raise InputError(f"tiling: {key[0]}.{key[1]}", "this layer has no such phase on the multiplier array")
+            k = keys[key]
+            rows = max(int(nests.r[k]), workload.batch_size if nests.is_fc[k] else 1)
+            groups = int(nests.groups[k])
+            limits = {"tr": rows, "m_on": int(nests.m[k]) * groups, "tn": int(nests.n[k]) * groups}
+            for tile, size in tiles.items():
+                if size > limits[tile]:
+                    where = f"tiling: {key[0]}.{key[1]}.{tile}"
+                    raise InputError(where, "is larger than the layer", size, f"1 to {limits[tile]}")
 
     def _fixed(self, workload: Workload, tiling: Tiling) -> dict[int, Mapping[str, int]]:
         """Nest number -> its given tiles."""

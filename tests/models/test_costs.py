@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dse.device import OperatorCost
 from dse.devices import load_device
 from dse.errors import InputError
 from dse.models.auxiliary import dram_capacity
+from dse.models.lanes import lane_logic
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36, legal_depths, published_bank_bram36
 from dse.models.operators import OPERATIONS, stream_table
@@ -18,7 +20,7 @@ from dse.networks import list_networks, load_network
 from dse.networks.shapes import OPERATIONS as SHAPED
 from dse.power import PowerModel
 from dse.registry import families
-from dse.workload import PHASES
+from dse.workload import PHASES, precision_named
 from tests.contract.helpers import one_conv, workload
 
 BOARD = load_device("zcu102")
@@ -173,3 +175,13 @@ def test_cross_tile_prefetch_gains_on_table_6_tilings() -> None:
     point = {"tm": 16, "tn": 16, "ifm_words": 3584, "ofm_words": 1024, "wei_words": 1024}
     exact, prefetch = (CHANNEL.evaluate(work, BOARD, point, reading=r) for r in ("exact", "prefetch"))
     assert 0.80 < float(prefetch.iteration_cycles / exact.iteration_cycles) < 0.95
+
+
+def test_lanes_with_adders_in_dsp_blocks_take_the_logic_of_a_published_accelerator() -> None:
+    lanes = np.array([448])
+    assert float(lane_logic(BOARD, precision_named("fp32"), lanes)[0][0]) == 186_251
+    assert float(lane_logic(BOARD, precision_named("fp32"), lanes)[1][0]) == 205_704
+    in_luts = replace(BOARD, dsp_cost={"fp32": OperatorCost(2.0, 0.0)})
+    assert float(lane_logic(in_luts, precision_named("fp32"), lanes)[0][0]) > 186_251
+    hard = lane_logic(load_device("arria10_gx1150"), precision_named("fp32"), lanes)
+    assert float(hard[0][0]) < 0.2 * 186_251

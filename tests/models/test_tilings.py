@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.devices import load_device
+from dse.errors import InputError
 from dse.models.loop_nest import loop_nests
 from dse.models.tile_geometry import split_candidates
 from dse.models.tiling import TilingProblem
@@ -107,3 +108,18 @@ def test_tiling_that_does_not_fit_is_infeasible_not_hidden() -> None:
     # conv1 needs 11 rows of 227 pixels for a single row of outputs.
     assert float(estimate.violation["ifm_words"]) == pytest.approx(11 * 227 / 512 - 1)
     assert not estimate.feasible
+
+
+@pytest.mark.parametrize(
+    ("key", "tiles", "message"),
+    [
+        (("conv1", "forward"), {"tr": 56}, r"conv1\.forward\.tr: is larger than the layer; got 56; allowed: 1 to 55"),
+        (("conv1", "input_grad"), {"tr": 1}, "has no such phase on the multiplier array"),
+        (("pool1", "forward"), {"tr": 1}, "has no such phase on the multiplier array"),
+        (("conv2", "forward"), {"m_on": 0}, r"conv2\.forward\.m_on: must be a whole number >= 1; got 0"),
+    ],
+)
+def test_tiles_that_cannot_be_are_refused(key, tiles, message) -> None:
+    point = {"tm": 8, "tn": 8, "ifm_words": 4096, "ofm_words": 1024, "wei_words": 1024}
+    with pytest.raises(InputError, match=message):
+        CHANNEL.evaluate(workload("alexnet"), BOARD, point, tiling={key: tiles})
