@@ -214,8 +214,8 @@ class ParallelismModel(ABC):
                 if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                     raise InputError(f"{where}.{tile}", "must be a whole number >= 1", size)
 
-    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint) -> Float:
-        """A cheap lower bound on ``iteration_cycles``, float [S], whatever the slack parameters and the reading.
+    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> Float:
+        """A cheap lower bound on ``iteration_cycles``, float [S], whatever the slack parameters.
 
         Here every lane does a useful MAC in every cycle; a family may know a higher bound.
         """

@@ -12,7 +12,7 @@ from dse.device import Device
 from dse.errors import InputError
 from dse.estimate import Float
 from dse.model import Costs, ParallelismModel, Tiling
-from dse.models.auxiliary import dram_capacity, port_costs
+from dse.models.auxiliary import AuxiliaryCosts, dram_capacity, port_costs
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36, depth_granule, legal_depths, published_bank_bram36
@@ -52,12 +52,17 @@ class TiledModel(ParallelismModel):
             depths[name] = int(values[min(int(np.searchsorted(values, words_needed)), len(values) - 1)])
         return depths
 
-    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint) -> Float:
-        """Every lane computes in every cycle, edges of the unrolled dimensions idle, float [S]."""
-        nests, total = loop_nests(workload.network), np.zeros(next(iter(point.values())).size)
-        for k in range(len(nests)):
-            total += self._problem(workload, device, point, next(iter(self.settings)), k).floor_cycles()
+    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> Float:
+        """Each nest at the pace of its lanes or of its ports, whichever is slower, and all other operations [S]."""
+        name = self._reading(reading)
+        total = self._auxiliary(workload, device, point, name).cycles.sum(axis=1)
+        total = np.broadcast_to(total, (next(iter(point.values())).size,)).copy()
+        for k in range(len(loop_nests(workload.network))):
+            total += self._problem(workload, device, point, name, k).floor_cycles()
         return total
+
+    def _auxiliary(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> AuxiliaryCosts:
+        return port_costs(workload, device, self.geometry.layout_block(point), self.settings[reading].auxiliary)
 
     def _problem(self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int) -> TilingProblem:
         nests = loop_nests(workload.network)
@@ -94,7 +99,7 @@ class TiledModel(ParallelismModel):
         fixed = self._fixed(workload, tiling)
         solved = [self._problem(workload, device, point, reading, k).best(fixed[k]) for k in range(len(nests))]
         grads = np.flatnonzero(nests.of_phase("weight_grad"))
-        aux = port_costs(workload, device, self.geometry.layout_block(point), self.settings[reading].auxiliary)
+        aux = self._auxiliary(workload, device, point, reading)
         parameters = workload.network.table["parameters"][nests.layer[grads]]
         exchanged = 2.0 * parameters * workload.precision.bytes
 

@@ -138,12 +138,24 @@ class TilingProblem:
         return found
 
     def floor_cycles(self) -> Float:
-        """Computing alone, with one tile for the whole map, float [S]: no tiling on these lanes is faster."""
+        """No tiling on these lanes takes fewer cycles, update included, float [S].
+
+        The lanes compute the whole map once per output tile; the map is loaded as often, and all weights once. Each of
+        the three goes on by itself, so that the longest is a bound.
+        """
         g, point, nest = self.geometry, self.point, self.nest
-        rows = np.full_like(nest.n, nest.r)
-        per_chunk = np.min([g.compute(point, nest, c, rows) * -(-nest.n // c) for c in g.chunks(point, nest)], axis=0)
-        cycles = nest.repeats * nest.batch * -(-nest.m // g.m_tile(point)) * per_chunk.astype(np.float64)
-        return np.asarray(cycles[:, 0])
+        rows, tiles = np.full_like(nest.n, nest.r), -(-nest.m // g.m_tile(point))
+        restart = 0 if nest.is_fc else self._restart
+        paces = []
+        for chunk in g.chunks(point, nest):
+            pace = nest.batch * g.compute(point, nest, chunk, rows)
+            if self.reading.memory_time and nest.kr >= nest.sr:
+                load = restart + g.load_beats(point, nest, chunk, rows, self.width)
+                pace = np.maximum(pace, nest.batch * load)
+            if self.reading.memory_time and not self.reading.tiles.hide_first_weights:
+                pace = np.maximum(pace, g.weight_beats(point, nest, chunk, self.width))
+            paces.append(-(-nest.n // chunk) * pace.astype(np.float64))
+        return np.asarray((nest.repeats * tiles * np.min(paces, axis=0))[:, 0])
 
     def times(self, chunk: Int, tr: Int, row_tiles: Int) -> TileTimes:
         """Cycles of a tile of ``tr`` rows where the map is cut into ``row_tiles``."""

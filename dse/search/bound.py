@@ -8,6 +8,7 @@ what the smallest does is finished by that one estimate; any other is cut in two
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -86,9 +87,11 @@ def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> st
         raise OutOfBudgetError
     parts: list[_Boxes] = []
     started = 0
-    for block, rows in feasible_points(search.problem, root(search.problem), outer, chunk=_OUTER):
-        parts.append(_still_open(search, _whole(search, block)))
-        started += len(rows)
+    for block in _from_lowest_floor(search.problem, outer):
+        kept = np.flatnonzero(~_above_front(search, block))
+        started += len(next(iter(block.values())))
+        if len(kept) or not parts:
+            parts.append(_still_open(search, _whole(search, _at(block, kept))))
         if on_progress is not None:
             on_progress(0, total + sum(map(len, parts)))
     closed, step = started, _FIRST
@@ -108,6 +111,39 @@ def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> st
     if on_progress is not None:
         on_progress(closed, closed)
     return "bound" if search.pruned else "exhaustive"
+
+
+def _from_lowest_floor(problem: Problem, outer: Sequence[Parameter]) -> Iterator[Points]:
+    """The outer points that fit, blocks of them, from the lowest floor of the time up: good points come early."""
+    blocks = [block for block, _ in feasible_points(problem, root(problem), outer)]
+    points = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    order = np.argsort(problem.floor_seconds(points), kind="stable")
+    start, step = 0, _FIRST
+    while start < len(order):
+        yield _at(points, order[start : start + step])
+        start, step = start + step, min(2 * step, _OUTER)
+
+
+def _above_front(search: _Search, points: Points) -> NDArray[np.bool_]:
+    """Outer points whose floor, a bound that costs little, already shows that they hold nothing better; bool [N]."""
+    problem = search.problem
+    resources = problem.resources(points)
+    bounds = _lower_bounds(problem, problem.floor_seconds(points), resources)
+    hopeless = _no_better(search, bounds, np.stack([resources["dsp"], resources["bram36"]], axis=1))
+    search.pruned |= bool(hopeless.any())
+    return hopeless
+
+
+def _lower_bounds(problem: Problem, seconds: Float, smallest: Mapping[str, Float]) -> Float:
+    """Bounds of the objectives [N,K] from one of the time and the fewest resources; of the bandwidth none is known."""
+    columns = {
+        "latency": seconds,
+        "energy": seconds * problem.power_w(smallest),
+        "dsp": smallest["dsp"],
+        "bram": smallest["bram36"],
+        "bandwidth": np.zeros_like(seconds),
+    }
+    return np.stack([columns[name] for name in problem.objectives], axis=1)
 
 
 def _at(points: Points, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Points:
@@ -164,13 +200,6 @@ def _bounded(
     problem = search.problem
     smallest = problem.resources(_sized(search, points, low))
     largest = problem.resources(_sized(search, points, high))
-    columns = {
-        "latency": seconds,
-        "energy": seconds * problem.power_w(smallest),
-        "dsp": smallest["dsp"],
-        "bram": smallest["bram36"],
-        "bandwidth": np.zeros_like(seconds),
-    }
     single = (low == high).all(axis=1)
     flat = fits.copy()
     if "energy" in problem.objectives:
@@ -187,7 +216,7 @@ def _bounded(
         high=high,
         seconds=seconds,
         fits=fits,
-        bounds=np.stack([columns[name] for name in problem.objectives], axis=1),
+        bounds=_lower_bounds(problem, seconds, smallest),
         least=np.stack([smallest["dsp"], smallest["bram36"]], axis=1),
         final=single | flat,
     )
@@ -230,14 +259,19 @@ def _still_open(search: _Search, boxes: _Boxes) -> _Boxes:
 
 
 def _hopeless(search: _Search, boxes: _Boxes) -> NDArray[np.bool_]:
-    """Whether a box holds nothing better than the front, ties by dsp and bram36 included; bool [N]."""
+    """Whether a box holds nothing better than the front; bool [N]."""
+    return _no_better(search, boxes.bounds, boxes.least)
+
+
+def _no_better(search: _Search, bounds: Float, least: Float) -> NDArray[np.bool_]:
+    """Whether nothing within ``bounds`` [N,K] is better than the front, ties by ``least`` included; bool [N]."""
     front = search.collector.front
     if len(front.values) == 0:
-        return np.zeros(len(boxes), dtype=bool)
-    if boxes.bounds.shape[1] > 1:
-        return covered(front.values, boxes.bounds)
+        return np.zeros(len(bounds), dtype=bool)
+    if bounds.shape[1] > 1:
+        return covered(front.values, bounds)
     best = (front.values[0, 0], float(front.payload["_dsp"][0]), float(front.payload["_bram36"][0]))
-    bound, dsp, bram = boxes.bounds[:, 0], boxes.least[:, 0], boxes.least[:, 1]
+    bound, dsp, bram = bounds[:, 0], least[:, 0], least[:, 1]
     tied = bound == best[0]
     return np.asarray((bound > best[0]) | (tied & (dsp > best[1])) | (tied & (dsp == best[1]) & (bram > best[2])))
 

@@ -121,6 +121,11 @@ class Problem:
         """Resource name -> amount used [S]; much cheaper than an estimate."""
         return self.model.resources(self.workload, self.device, points, self.reading)
 
+    def floor_seconds(self, points: DesignPoint) -> Float:
+        """A cheap lower bound of the iteration's time [S], whatever the slack parameters."""
+        cycles = self.model.floor_cycles(self.workload, self.device, points, self.reading)
+        return np.asarray(cycles / self.device.clock_hz)
+
     def fits(self, points: DesignPoint) -> NDArray[np.bool_]:
         """Whether each point's logic resources are there, bool [S]; DRAM capacity is not looked at."""
         return self.within(self.resources(points))

@@ -75,7 +75,7 @@ def test_every_shipped_network_is_estimated_above_its_floors(family: Parallelism
         assert np.all(np.isfinite(layers.cycles))
         assert np.all(layers.cycles >= layers.mac_floor_cycles - 1e-6)
         assert np.all(layers.cycles[:, layers.macs > 0] > 0)
-        assert np.all(estimate.iteration_cycles >= family.floor_cycles(work, BOARD, points) - 1e-6)
+        assert np.all(estimate.iteration_cycles >= family.floor_cycles(work, BOARD, points, reading) * (1 - 1e-12))
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -227,3 +227,18 @@ def test_bad_requests_are_one_line(family: ParallelismModel) -> None:
         family.evaluate(work, BOARD, point, tiling={("conv9", "forward"): {}})
     with pytest.raises(InputError, match="has no such tile"):
         family.evaluate(work, BOARD, point, tiling={("conv1", "forward"): {"depth": 3}})
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    m=st.integers(1, 40), n=st.integers(1, 40), size=st.integers(4, 20), kernel=st.sampled_from([1, 3, 5]),
+    stride=st.integers(1, 3), batch=st.integers(1, 9), seed=st.integers(0, 999),
+)  # fmt: skip
+def test_the_cheap_floor_is_a_floor(m, n, size, kernel, stride, batch, seed) -> None:
+    work = workload(one_conv(m=m, n=n, size=size, kernel=kernel, stride=stride), batch)
+    for family in families().values():
+        points = random_points(family.space(work, BOARD), 30, seed)
+        for reading in family.readings:
+            estimate = family.evaluate(work, BOARD, points, reading=reading)
+            floor = family.floor_cycles(work, BOARD, points, reading)
+            assert np.all(estimate.iteration_cycles >= floor * (1 - 1e-12)), (family.name, reading)
