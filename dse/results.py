@@ -19,10 +19,11 @@ SCHEMA_VERSION = 1
 class Proof:
     """How far the search's answer is from the optimum.
 
-    ``kind``: ``exhaustive`` (every point was evaluated), ``bound`` (every point that was not evaluated is excluded by a
-    lower bound), ``none``. ``gap`` is best / optimum - 1 for one objective, and for several the share of the exact
-    front's hypervolume that the search missed; NaN where ``kind`` is ``none``. ``optimum`` is the proven best point's
-    objective values, in the order of the cell's objectives (for several objectives, each one's own optimum).
+    ``kind``: ``exhaustive`` (every point whose resources fit was evaluated), ``bound`` (every point that fits and was
+    not evaluated is excluded by a lower bound), ``none``. ``gap`` is best / optimum - 1 for one objective, and for
+    several the share of the exact front's hypervolume that the search missed; NaN where ``kind`` is ``none`` or
+    nothing is feasible. ``optimum`` is the proven best point's objective values, in the order of the cell's objectives
+    (for several objectives, each one's own optimum).
     """
 
     kind: str
@@ -95,6 +96,10 @@ class Cell:
     lanes: int
     """Multiplier-accumulator lanes of ``best``; 0 where there is none."""
     diagnosis: Diagnosis | None = None
+    network_reference: str = ""
+    """What the command line takes for the network: its name, or the path of its file where it has none of its own."""
+    device_reference: str = ""
+    """Likewise for the board."""
     points: pd.DataFrame = field(default_factory=_no_points, compare=False, repr=False)
     """Every point the search evaluated, in order: the parameters, objectives, totals, violations, ``feasible``."""
 

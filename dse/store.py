@@ -116,6 +116,7 @@ def cell_json(cell: Cell) -> dict[str, Any]:
 
 _SIMPLE = (
     *_KEYS, "reading", "objectives", "method", "sampler", "seed", "evaluated", "search_s", "lanes",
+    "network_reference", "device_reference",
 )  # fmt: skip
 
 

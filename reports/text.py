@@ -115,7 +115,8 @@ def resource_title(name: str) -> str:
 
 def command(cell: Cell, candidate: Candidate) -> str:
     """The shell command that estimates the candidate again, quoted so that ``shlex.split`` gives its arguments."""
-    words = ["dse", "estimate", "-n", cell.network, "-d", cell.device, "-m", cell.family, "-b", str(cell.batch_size)]
+    words = ["dse", "estimate", "-n", cell.network_reference or cell.network]
+    words += ["-d", cell.device_reference or cell.device, "-m", cell.family, "-b", str(cell.batch_size)]
     words += ["--precision", cell.precision]
     if cell.reading:
         words += ["--reading", cell.reading]

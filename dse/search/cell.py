@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dse.device import Device
+from dse.devices import list_devices
 from dse.errors import InputError, did_you_mean
 from dse.estimate import Float
 from dse.model import ParallelismModel
+from dse.network import Network
+from dse.networks import list_networks
 from dse.results import Candidate, Cell, Proof
 from dse.search.candidates import candidate, candidates
 from dse.search.collector import Limits, OnProgress
@@ -205,6 +209,12 @@ def front_gap(found: Float, exact: Float) -> float:
     return max(0.0, 1 - hypervolume((found - ideal) / scale, reference) / whole)
 
 
+def _reference(loaded: Network | Device, known: Mapping[str, Path]) -> str:
+    """What the command line takes for ``loaded``: its name where that is known, else the path of its file."""
+    own = str(known.get(loaded.name, "")) == loaded.path
+    return loaded.name if own or not loaded.path else loaded.path
+
+
 def _cell(
     problem: Problem,
     settings: Settings,
@@ -240,5 +250,7 @@ def _cell(
         pareto=front,
         papers=tuple(candidate(problem, point, problem.model.reference) for point in problem.heuristics()),
         lanes=lanes,
+        network_reference=_reference(workload.network, list_networks()),
+        device_reference=_reference(problem.device, list_devices()),
         points=table,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from dse.errors import InputError, did_you_mean
 from dse.estimate import Float
 from dse.search.collector import OnProgress
 from dse.search.encoding import Encoding
+from dse.search.pareto import Front
 from dse.search.problem import Points, Problem
 from dse.search.samplers import SAMPLERS
 from dse.search.table import Columns, columns_of, frame_of
@@ -26,6 +28,12 @@ __all__ = ["SampledResult", "check_sampling", "optuna_search"]
 
 _POPULATION = 50
 _BATCH = {"nsga2": _POPULATION, "tpe": 16, "random": 256, "qmc": 256}
+_LEARNING = ("nsga2", "tpe")
+"""Samplers that come back to what was good, and so to points that they know."""
+_VARIATIONS = 8
+"""Variations tried for a point that repeats, before it is accepted."""
+_MOVE = 0.05
+"""Standard deviation of a share that a variation moves."""
 _HUGE = 1e30
 """Stands for an objective or violation that is unknown or infinite; Optuna takes no NaN."""
 
@@ -67,19 +75,20 @@ def optuna_search(
 ) -> SampledResult:
     """Run ``trials`` trials; the papers' points come first, repeats are answered from memory.
 
-    The same seed gives the same points. Stops early once every point of the space was seen. Ctrl-C returns what was
-    found, with ``interrupted``. Raises InputError (see ``check_sampling``).
+    A sampler that learns settles on few points. Where it repeats one, the trial goes to a variation of one of the best
+    instead. The same seed gives the same points. Stops early once every point of the space was seen. Ctrl-C returns
+    what was found, with ``interrupted``. Raises InputError (see ``check_sampling``).
     """
     check_sampling(sampler, trials, seed)
     started = time.perf_counter()
-    memory = _Memory(problem, Encoding.of(problem))
+    memory = _Memory(problem, Encoding.of(problem), np.random.default_rng(seed))
     done, interrupted = 0, False
     try:
         study = _study(problem, sampler, seed)
         first = _enqueue(study, memory.encoding, problem) if memory.encoding.free else 0
         while done < trials and len(memory.values) < problem.space.size:
             batch = min(_BATCH[sampler], trials - done)
-            _run_batch(study, memory, batch, max(0, first - done))
+            _run_batch(study, memory, batch, max(0, first - done), vary=sampler in _LEARNING)
             done += batch
             if on_progress is not None:
                 on_progress(done, trials)
@@ -94,11 +103,19 @@ class _Memory:
 
     problem: Problem
     encoding: Encoding
+    random: np.random.Generator
+    front: Front = field(init=False)
+    """The best feasible points, with their rows."""
     rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+    """Steps -> number of the point, in order of evaluation."""
+    keys: list[tuple[int, ...]] = field(default_factory=list)
     values: list[list[float]] = field(default_factory=list)
     violations: list[dict[str, float]] = field(default_factory=list)
     """Those above 0 only: Optuna takes a constraint that was not set as kept, and is faster without it."""
     parts: list[Columns] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.front = Front.empty(len(self.problem.objectives))
 
     def look_up(self, steps: NDArray[np.int64]) -> list[int]:
         """Rows of the points ``steps`` [N,F]; those not seen before are evaluated in one call."""
@@ -107,8 +124,13 @@ class _Memory:
         if new:
             shape = (len(new), len(self.encoding.free))
             self._evaluate(self.encoding.points(np.array(new, dtype=np.int64).reshape(shape)))
+            self.keys += new
             self.rows.update({key: len(self.rows) + number for number, key in enumerate(new)})
         return [self.rows[key] for key in keys]
+
+    def point(self, row: int) -> dict[str, int]:
+        """The point of ``row``."""
+        return {p.name: int(p.values[step]) for p, step in zip(self.encoding.free, self.keys[row], strict=True)}
 
     def _evaluate(self, points: Points) -> None:
         estimate = self.problem.evaluate(points)
@@ -119,6 +141,8 @@ class _Memory:
         excess = np.stack([np.ravel(estimate.violation[name]) for name in names], axis=1)
         excess = np.nan_to_num(excess, nan=_HUGE, posinf=_HUGE)
         first = len(self.violations)
+        good = np.flatnonzero(np.ravel(estimate.feasible))
+        self.front.add(values[good], {"row": first + good})
         self.violations.extend({} for _ in excess)
         for row in np.flatnonzero(np.any(excess > 0, axis=1)).tolist():
             over = dict(zip(names, excess[row].tolist(), strict=True))
@@ -171,25 +195,70 @@ def _enqueue(study: optuna.Study, encoding: Encoding, problem: Problem) -> int:
     return len(points)
 
 
-def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int) -> None:
+def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int, *, vary: bool) -> None:
     """Ask for ``count`` points, estimate them in one call, tell; the first ``queued`` come from the queue."""
     import optuna
 
-    names = [p.name for p in memory.encoding.free]
-    shares: dict[str, optuna.distributions.BaseDistribution] = {
+    encoding = memory.encoding
+    names = [p.name for p in encoding.free]
+    space: dict[str, optuna.distributions.BaseDistribution] = {
         name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names
     }
     asked: list[optuna.Trial] = []
     for number in range(count):
-        trial = study.ask(shares)
+        trial = study.ask(space)
         if number < queued:
             _ = trial.relative_params  # makes a queued trial a member of NSGA-II's first generation
         asked.append(trial)
-    suggested = np.array([[trial.params[name] for name in names] for trial in asked]).reshape(count, len(names))
-    steps = memory.encoding.decode(suggested)
-    steps[queued:] = memory.encoding.fill(steps[queued:])
+    shares = np.array([[trial.params[name] for name in names] for trial in asked]).reshape(count, len(names))
+    steps = encoding.decode(shares)
+    steps[queued:] = encoding.fill(steps[queued:])
+    if vary:
+        for row, other, point in _variations(memory, steps, queued):
+            study.tell(asked[row], state=optuna.trial.TrialState.FAIL)
+            study.enqueue_trial(dict(zip(names, other.tolist(), strict=True)))
+            asked[row] = study.ask(space)
+            _ = asked[row].relative_params
+            steps[row] = point
     rows = memory.look_up(steps)
     for trial, row in zip(asked, rows, strict=True):
         for name, excess in memory.violations[row].items():
             trial.set_constraint(name, excess)
         study.tell(trial, memory.values[row])
+
+
+def _variations(
+    memory: _Memory, steps: NDArray[np.int64], first: int
+) -> Iterator[tuple[int, Float, NDArray[np.int64]]]:
+    """For rows of ``steps`` [N,F] from ``first`` on that repeat a point: row, shares [F] and steps [F] of a new one.
+
+    Rows for which none is found are left out.
+    """
+    encoding, random = memory.encoding, memory.random
+    taken: set[tuple[int, ...]] = set()
+    repeats: list[int] = []
+    for row, key in enumerate(map(tuple, steps.tolist())):
+        if row >= first and (key in memory.rows or key in taken):
+            repeats.append(row)
+        taken.add(key)
+    if not repeats or len(memory.front.values) == 0:
+        return
+    best = np.array([encoding.encode(memory.point(int(row))) for row in memory.front.payload["row"]])
+    shares = _varied(random, best[random.integers(len(best), size=len(repeats) * _VARIATIONS)])
+    points = encoding.fill(encoding.decode(shares))
+    for number, row in enumerate(repeats):
+        for choice in range(number * _VARIATIONS, (number + 1) * _VARIATIONS):
+            key = tuple(points[choice].tolist())
+            if key not in memory.rows and key not in taken:
+                taken.add(key)
+                yield row, shares[choice], points[choice]
+                break
+
+
+def _varied(random: np.random.Generator, shares: Float) -> Float:
+    """``shares`` [N,F], each row with either one share drawn again or about half of them moved a little."""
+    count, columns = shares.shape
+    redrawn = shares.copy()
+    redrawn[np.arange(count), random.integers(columns, size=count)] = random.random(count)
+    moves = random.normal(0.0, _MOVE, shares.shape) * (random.random(shares.shape) < 0.5)
+    return np.where(random.random((count, 1)) < 0.5, redrawn, np.clip(shares + moves, 0.0, 1.0))
