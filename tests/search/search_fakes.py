@@ -75,6 +75,13 @@ class Plain(ParallelismModel):
     def _time(self, point):
         return -(-100 // point["t"]) * -(-60 // point["u"]) + 3 * point["t"] + point["u"]
 
+    def floor_cycles(self, workload, device, point, reading=""):
+        """Somewhat below the time with the largest buffers."""
+        return 0.9 * self._fastest(point)
+
+    def _fastest(self, point):
+        return self._time(point)
+
     def _costs(self, workload, device, point, reading, tiling):
         time = self._time(point) * (2.0 if reading == "published" else 1.0)
         return Costs(
@@ -131,6 +138,9 @@ class Buffered(Plain):
         base = draw.integers(5, 60 if self.seed % 2 else 9, (self.most, 1, self.most, 1))  # few values: ties
         bram = np.cumsum(np.cumsum(draw.integers(0, 3, (self.depths, self.depths)), axis=0), axis=1)
         return base + time, bram
+
+    def _fastest(self, point):
+        return self._tables()[0][point["t"] - 1, -1, point["u"] - 1, -1]
 
     def _index(self, point):
         a, b = (np.log2(point[name]).round().astype(int) for name in ("a_words", "b_words"))
