@@ -83,10 +83,10 @@ class Batch(ParallelismModel):
     def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs:
         gemms = _gemms(workload.network)
         rounds = -(-workload.batch_size // point["t_b"])[:, None]
-        cycles, words = _gemm_round(workload, point["t_b"], point["t_i"])
+        cycles, words = _gemm_round(workload, point["t_b"], point["t_i"], self._restart(device, reading))
         gemm_bytes = words * workload.precision.bytes
         table = _streams(workload, reading)
-        streaming, aux_bytes = _stream_costs(workload, table, point["t_b"])
+        streaming, aux_bytes = _stream_costs(workload, table, point["t_b"], self._restart(device, reading))
         compute = np.int8(BOUNDS.index("compute"))
         return Costs(
             layer=np.concatenate([gemms.layer, table.layer]),
@@ -101,9 +101,10 @@ class Batch(ParallelismModel):
         """The same sums, with what depends on t_b alone computed once for each value of it."""
         t_b, index = np.unique(point["t_b"], return_inverse=True)
         rounds = -(-workload.batch_size // point["t_b"])
-        cycles, words = _gemm_round(workload, point["t_b"], point["t_i"])
+        cycles, words = _gemm_round(workload, point["t_b"], point["t_i"], self._restart(device, reading))
         moved = words.sum(axis=1)
-        streaming, aux_bytes = _stream_costs(workload, _streams(workload, reading), t_b)
+        table = _streams(workload, reading)
+        streaming, aux_bytes = _stream_costs(workload, table, t_b, self._restart(device, reading))
         if self._has_roofline(reading):
             per_byte = 1 / device.dram_bytes_per_cycle
             words *= workload.precision.bytes * per_byte
@@ -138,6 +139,9 @@ class Batch(ParallelismModel):
         )
         return dram_capacity(workload) + workload.batch_size * columns * workload.precision.bytes
 
+    def _restart(self, device: Device, reading: str) -> int:
+        return 0 if reading == "published" else device.dma_restart_cycles
+
     def _has_roofline(self, reading: str) -> bool:
         return reading != "published"
 
@@ -167,13 +171,16 @@ def _gemms(network: Network) -> _Gemms:
 
 
 @lru_cache(maxsize=64)
-def _gemm_tables(network: Network, sides: int) -> tuple[Float, Float, Float]:
+def _gemm_tables(network: Network, sides: int, restart: int) -> tuple[Float, Float, Float]:
     """For every tile side t_i below ``sides``: cycles of one round of samples, and elements moved per sample in
     parallel and by all together, float [sides,K]; row 0 is not used.
 
     Padded tiles: a tile of t_i^3 products per sample takes t_i^2 cycles (DarkFPGA section IV.C). Each cycle reads one
     value per sample and one weight that all share, a fully connected layer t_i weights; results leave once per
     reduction (section IV.A). The weight gradient, which the paper leaves out, reads activation and error per sample.
+    Tiles of a reduction follow each other in DRAM, so that a stream restarts once per output tile (once per row of
+    them where maps are single pixels); the ``restart`` cycles are waited for as far as they outlast the tile in the
+    other half of the double buffer.
     """
     g = _gemms(network)
     t_i = np.maximum(np.arange(sides), 1)[:, None]
@@ -188,13 +195,17 @@ def _gemm_tables(network: Network, sides: int) -> tuple[Float, Float, Float]:
     reduction = np.where(g.phase == PHASES.index("input_grad"), filters, columns)
     per_sample = np.where(weight_grad, 2.0, 1.0 + t_i / reduction)
     shared = np.where(weight_grad, t_i / pixels, np.where(g.is_fc, t_i, 1.0))
-    return cycles * g.groups, cycles * g.groups * per_sample, cycles * g.groups * shared
+    moved = cycles * g.groups * per_sample, cycles * g.groups * shared
+    outer = np.where(g.phase == PHASES.index("input_grad"), columns, filters) // t_i
+    runs = outer * np.where(g.is_fc, 1, np.where(weight_grad, columns, pixels) // t_i)
+    waits = runs * np.maximum(restart - np.where(g.is_fc, t_i, t_i * t_i), 0)
+    return (cycles + waits) * g.groups, *moved
 
 
-def _gemm_round(workload: Workload, t_b: Int, t_i: Int) -> tuple[Float, Float]:
+def _gemm_round(workload: Workload, t_b: Int, t_i: Int, restart: int) -> tuple[Float, Float]:
     """Cycles and elements moved of every matrix product for one round of ``t_b`` samples, float [S,K]."""
     sides = 1 << int(t_i.max(initial=1)).bit_length()
-    cycles, per_sample, shared = _gemm_tables(workload.network, sides)
+    cycles, per_sample, shared = _gemm_tables(workload.network, sides, restart)
     words = per_sample[t_i]
     words *= t_b[:, None]
     words += shared[t_i]
@@ -207,11 +218,12 @@ def _streams(workload: Workload, reading: str) -> StreamTable:
     return stream_table(workload.network, workload.precision.bits, overrides)
 
 
-def _stream_costs(workload: Workload, table: StreamTable, t_b: Int) -> tuple[Float, Float]:
-    """Cycles [S,A] of streams with ``t_b`` lanes each (section IV.C), and their DRAM bytes [A]."""
+def _stream_costs(workload: Workload, table: StreamTable, t_b: Int, restart: int) -> tuple[Float, Float]:
+    """Cycles [S,A] of streams with ``t_b`` lanes each (section IV.C), a burst a pass, and their DRAM bytes [A]."""
     rounds = -(-workload.batch_size // t_b[:, None])
     parameters = -(-table.longest // t_b[:, None])
-    cycles = np.where(table.per_sample == 1, rounds * table.longest, parameters)
+    bursts = restart * table.passes * np.where(table.per_sample == 1, rounds, 1)
+    cycles = np.where(table.per_sample == 1, rounds * table.longest, parameters) + bursts
     return cycles.astype(np.float64), moved_bytes(workload, table)
 
 

@@ -122,7 +122,7 @@ def _gemm_rate(work, name: str) -> float:
     """GB/s of a layer's forward product at (128, 48) and 200 MHz."""
     from dse.models.batch import _gemm_round, _gemms
 
-    cycles, words = _gemm_round(work, np.array([128]), np.array([48]))
+    cycles, words = _gemm_round(work, np.array([128]), np.array([48]), 0)
     gemms = _gemms(work.network)
     number = [layer.name for layer in work.network.layers].index(name)
     k = next(k for k in range(len(gemms.layer)) if gemms.layer[k] == number and gemms.phase[k] == 0)
