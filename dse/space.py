@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from dse.errors import InputError, did_you_mean
 
 __all__ = ["DesignPoint", "Parameter", "SearchSpace", "point_at"]
+
+_Value = TypeVar("_Value")
 
 DesignPoint = Mapping[str, NDArray[np.int64]]
 """Parameter name -> int64 array of shape S, () for one point, (N,) for N points."""
@@ -76,6 +79,21 @@ class SearchSpace:
                 return parameter
         raise InputError(f"parameter {name}", "unknown parameter", None, did_you_mean(name, self.names))
 
+    def resolve(self, values: Mapping[str, _Value]) -> dict[str, _Value]:
+        """``values`` under the parameters' own names: case and underscores do not matter (``TB`` is ``t_b``).
+
+        Raises InputError for an unknown name, or two names for one parameter.
+        """
+        plain = {name.replace("_", ""): name for name in self.names}
+        out: dict[str, _Value] = {}
+        for given, value in values.items():
+            name = plain.get(given.lower().replace("_", ""), given)
+            self[name]
+            if name in out:
+                raise InputError(f"parameter {name}", "is given twice", given)
+            out[name] = value
+        return out
+
     def split(self) -> tuple[SearchSpace, SearchSpace]:
         """The space of the parameters without slack, and the space of those with slack."""
         return (
@@ -85,6 +103,7 @@ class SearchSpace:
 
     def restrict(self, fixed: Mapping[str, int]) -> SearchSpace:
         """The subspace in which the named parameters have one value. Raises InputError for one that is not legal."""
+        fixed = self.resolve(fixed)
         for name, value in fixed.items():
             if value not in self[name].values:
                 raise InputError(f"parameter {name}", "is not a legal value", value, self[name].allowed)
@@ -122,8 +141,7 @@ class SearchSpace:
 
     def as_point(self, values: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.int64]]:
         """``values`` broadcast to one shape, checked. Raises InputError for a missing, unknown or illegal parameter."""
-        for name in values:
-            self[name]
+        values = self.resolve(values)
         for name in self.names:
             if name not in values:
                 raise InputError(f"parameter {name}", "is missing", None, self[name].allowed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dse.cli.progress import step_bar
 from dse.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def complete_point(
     hold the given tiles. Raises InputError for an unknown parameter or an illegal value.
     """
     space = model.space(workload, device)
+    given = space.resolve(given)
     space.restrict(given)
     open_names = [name for name in space.names if name not in given]
     if not open_names:
@@ -59,7 +61,8 @@ def _lowest_latency(
     from dse.search import Problem, diagnose, exact_search
 
     problem = Problem.of(model, workload, device, reading=reading, fixed=given)
-    found = exact_search(problem)
+    with step_bar("searching the open parameters") as report:
+        found = exact_search(problem, on_progress=report)
     if found.interrupted:
         raise KeyboardInterrupt
     if len(found.front) == 0:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dse.sweep import Progress
 
-__all__ = ["progress_bar"]
+Bar = Callable[..., Any]
+"""Takes ``completed``, ``total`` and ``description``."""
+
+__all__ = ["progress_bar", "step_bar"]
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """A function to report progress to, which draws on stderr; None where stderr is no terminal or ``quiet``."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
+def _bar(description: str) -> Iterator[Bar]:
+    """A bar on stderr that goes away when it is done."""
     from rich import progress
     from rich.console import Console
 
@@ -31,13 +32,33 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         progress.TimeRemainingColumn(),
     )
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task(description, total=None)
+        yield partial(bar.update, task)
+
+
+@contextmanager
+def step_bar(description: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A function to report (done, total) to, which draws on stderr; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with _bar(description) as update:
+        yield lambda done, total: update(completed=done, total=total)
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """A function to report progress to, which draws on stderr; None where stderr is no terminal or ``quiet``."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with _bar("starting") as update:
         shares: dict[int, float] = {}
 
         def report(now: Progress) -> None:
             half = now.done / max(now.total, 1) / 2
             shares[now.cell] = half if now.stage == "search" else 0.5 + half
             text = f"{now.label}, {now.stage} ({now.cell + 1} of {now.cells})"
-            bar.update(task, completed=sum(shares.values()), total=now.cells, description=text)
+            update(completed=sum(shares.values()), total=now.cells, description=text)
 
         yield report

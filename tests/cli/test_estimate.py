@@ -173,3 +173,18 @@ def test_the_shipped_tiling_gives_table_6_to_the_cycle(dse):
     assert convolutions["conv1"]["forward"]["cycles"] == 11_504_640
     assert convolutions["conv5"]["input_grad"]["cycles"] == 2_618_372
     assert sum(costs["cycles"] for phases in convolutions.values() for costs in phases.values()) == 69_295_691
+
+
+def test_parameter_names_may_be_written_as_in_the_papers(dse):
+    words = (
+        "estimate -n vgg_cifar10 -d max5 -m batch --precision int8 --reading published --set TB=128 --set ti=48 --json"
+    )
+    content = dse(*words.split()).json
+    assert content["point"] == {"t_b": 128, "t_i": 48}
+    assert content["iteration_s"] == pytest.approx(0.29066, abs=1e-5)
+
+
+def test_one_parameter_under_two_names_is_refused(dse):
+    done = dse(*LENET, "--set", "tm=8", "TM=9")
+    assert done.code == 2
+    assert done.err == "error: parameter tm: is given twice; got 'TM'\n"
