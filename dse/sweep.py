@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from dse.registry import families as known_families
 from dse.registry import family_named
 from dse.results import ResultSet
 from dse.search.cell import Settings
+from dse.search.collector import Limits
 from dse.search.pool import run_cells
 from dse.search.problem import Problem, check_objectives
 from dse.search.run_info import run_info
@@ -58,6 +60,7 @@ def sweep(
     jobs: int = 1,
     reading: str = "",
     prove: bool = True,
+    proof_limit_s: float = 300.0,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> ResultSet:
     """Find the best accelerator of every cell networks x devices x batch sizes x families, in that order.
@@ -65,13 +68,15 @@ def sweep(
     ``networks`` and ``devices`` are names, paths of TOML files or loaded objects; ``families`` names or models, None
     for all that have ``precision``. ``objectives`` (minimised): latency [s/iteration], energy [J/iteration], dsp, bram
     [RAMB36], bandwidth [B/s]. ``search`` "optuna" samples ``trials`` points with ``sampler`` and, with ``prove``, then
-    finds the proven optimum and the gap to it; "exhaustive" does the latter only. ``reading`` applies to the families
+    finds the proven optimum and the gap to it; "exhaustive" does the latter only. A cell's proof is given up after
+    ``proof_limit_s`` seconds, and its kind is then ``none``. ``reading`` applies to the families
     that have it. ``jobs`` processes share the cells. The same ``seed`` gives the same result, whatever ``jobs``.
 
     Ctrl-C returns what was found so far, with ``run.interrupted``. Raises InputError, before any search, for whatever
     is unknown, given twice, out of range, or lacking in a named family or board.
     """
-    settings = Settings(method=search, sampler=sampler, trials=trials, seed=seed, prove=prove)
+    limits = Limits(time_limit_s=_positive("proof limit", proof_limit_s))
+    settings = Settings(method=search, sampler=sampler, trials=trials, seed=seed, prove=prove, limits=limits)
     settings.check()
     _check_jobs(jobs)
     nets = [item if isinstance(item, Network) else load_network(item) for item in _listed(networks, "network")]
@@ -100,6 +105,12 @@ def sweep(
     report = _reporter(problems, on_progress)
     cells, interrupted = run_cells(problems, settings, jobs=jobs, on_progress=report)
     return ResultSet(tuple(cells), replace(run, interrupted=interrupted))
+
+
+def _positive(what: str, seconds: float) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise InputError(what, "must be a number of seconds > 0", seconds)
+    return float(seconds)
 
 
 def _reporter(

@@ -13,6 +13,7 @@ from dse.errors import InputError, did_you_mean
 __all__ = [
     "MAX_BATCH",
     "MAX_JOBS",
+    "MAX_SECONDS",
     "MAX_SEED",
     "MAX_TRIALS",
     "BatchSize",
@@ -31,6 +32,7 @@ __all__ = [
     "Objectives",
     "Output",
     "PrecisionName",
+    "ProofLimit",
     "Quiet",
     "Reading",
     "SamplerName",
@@ -50,6 +52,7 @@ MAX_BATCH = 2**20
 MAX_TRIALS = 10**8
 MAX_SEED = 2**32 - 1
 MAX_JOBS = 1024
+MAX_SECONDS = 10**7
 
 NetworkName = Annotated[str, typer.Option("--network", "-n", metavar="NET", help=_NETWORK)]
 NetworkNames = Annotated[list[str], typer.Option("--network", "-n", metavar="NET...", help=_NETWORK)]
@@ -89,6 +92,10 @@ Trials = Annotated[str, typer.Option("--trials", metavar="N", help="Points that 
 Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed of the sampler.")]
 Jobs = Annotated[str, typer.Option("--jobs", "-j", metavar="N", help="Processes that search cells.")]
 NoProve = Annotated[bool, typer.Option("--no-prove", help="Leave the proof of optimality out.")]
+ProofLimit = Annotated[
+    str,
+    typer.Option("--proof-limit", metavar="S", help="Seconds after which the proof of a cell is given up."),
+]
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for report.html, result.json and the tables.")
 ]

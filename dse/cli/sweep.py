@@ -14,6 +14,7 @@ from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
 from dse.cli.options import (
     MAX_BATCH,
     MAX_JOBS,
+    MAX_SECONDS,
     MAX_SEED,
     MAX_TRIALS,
     BatchSizes,
@@ -28,6 +29,7 @@ from dse.cli.options import (
     Objectives,
     Output,
     PrecisionName,
+    ProofLimit,
     Quiet,
     Reading,
     SamplerName,
@@ -64,6 +66,7 @@ def sweep(
     jobs: Jobs = "1",
     reading: Reading = "",
     no_prove: NoProve = False,
+    proof_limit: ProofLimit = "300",
     output: Output = Path("dse-out"),
     force: Force = False,
     as_json: Json = False,
@@ -86,6 +89,7 @@ def sweep(
         jobs=whole("--jobs", jobs, 1, MAX_JOBS),
         reading=reading,
         prove=not no_prove,
+        proof_limit_s=whole("--proof-limit", proof_limit, 1, MAX_SECONDS),
     )
     _check_names(options)
     networks = [load_network(name) for name in network]
@@ -120,6 +124,7 @@ class _Options(TypedDict):
     jobs: int
     reading: str
     prove: bool
+    proof_limit_s: float
 
 
 def _check_names(options: _Options) -> None:
