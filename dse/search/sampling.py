@@ -218,7 +218,8 @@ def _run_batch(study: optuna.Study, memory: _Memory, count: int, queued: int, *,
             study.tell(asked[row], state=optuna.trial.TrialState.FAIL)
             study.enqueue_trial(dict(zip(names, other.tolist(), strict=True)))
             asked[row] = study.ask(space)
-            _ = asked[row].relative_params
+            if isinstance(study.sampler, optuna.samplers.NSGAIISampler):
+                _ = asked[row].relative_params  # for TPE this would cost a suggestion that is not used
             steps[row] = point
     rows = memory.look_up(steps)
     for trial, row in zip(asked, rows, strict=True):

@@ -55,10 +55,11 @@ class Thinned:
         count = len(columns["feasible"])
         first = -self.seen % self.stride
         self.seen += count
-        self.parts.append({name: column[first :: self.stride] for name, column in columns.items()})
+        # Copies: a view would keep the whole block alive.
+        self.parts.append({name: column[first :: self.stride].copy() for name, column in columns.items()})
         while sum(len(part["feasible"]) for part in self.parts) > self.limit:
             whole = frame_of(self.parts)
-            self.parts = [{str(name): whole[name].to_numpy()[::2] for name in whole.columns}]
+            self.parts = [{str(name): whole[name].to_numpy()[::2].copy() for name in whole.columns}]
             self.stride *= 2
 
     @property

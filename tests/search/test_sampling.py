@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import dse.search as public
 from dse.errors import InputError
-from dse.search import SAMPLERS, Problem, front_gap, optuna_search, search_cell
+from dse.search import SAMPLERS, Problem, exact_search, front_gap, optuna_search, search_cell
 from dse.search.encoding import Encoding
+from dse.search.sampling import _varied
 from dse.search.table import Thinned
 from tests.search.search_fakes import DEVICE, FEW_DSP, SMALL_DRAM, WORKLOAD, Buffered, Plain, enumerated
 
@@ -73,6 +74,34 @@ def test_papers_points_come_first_and_no_point_twice(sampler):
     assert pairs[0] == (4, 4)
     assert len(set(pairs)) == len(pairs)
     assert result.trials == 80
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2"])
+@pytest.mark.parametrize("objectives", [("latency",), ("latency", "bram")])
+def test_a_sampler_that_learns_spends_repeats_on_variations(sampler, objectives, monkeypatch):
+    problem = Problem.of(Buffered(seed=4, most=12, depths=12), WORKLOAD, ROOMY, objectives=objectives)
+    result = optuna_search(problem, sampler=sampler, trials=400)
+    monkeypatch.setattr("dse.search.sampling._LEARNING", ())
+    repeating = optuna_search(problem, sampler=sampler, trials=400)
+    assert result.trials == repeating.trials == 400
+    assert len(repeating.values) < len(result.values) <= 400
+
+
+def test_variations_find_the_optimum_of_a_rugged_space():
+    problem = Problem.of(Buffered(seed=4, most=12, depths=12), WORKLOAD, ROOMY)
+    result = optuna_search(problem, sampler="tpe", trials=300)
+    assert front_gap(result.values[result.feasible], exact_search(problem).front) == 0.0
+
+
+def test_variations_move_one_share_anywhere_or_some_a_little():
+    shares = np.full((4000, 3), 0.5)
+    varied = _varied(np.random.default_rng(0), shares)
+    assert varied.min() >= 0
+    assert varied.max() <= 1
+    far = np.abs(varied - shares) > 0.3
+    assert 0.15 < far.any(axis=1).mean() < 0.25  # half are redrawn, two fifths of those land that far
+    assert far.sum(axis=1).max() == 1
+    assert (shares == 0.5).all()
 
 
 def test_the_table_holds_what_the_model_says():
@@ -230,3 +259,4 @@ def test_thinning_keeps_every_second_then_every_fourth():
     assert kept.stride == 4
     assert kept.frame["t"].tolist() == every["t"][::4].tolist()
     assert kept.frame["u"].tolist() == every["u"][::4].tolist()
+    assert all(column.base is None for part in kept.parts for column in part.values())  # a view keeps its block alive
