@@ -12,7 +12,7 @@ from dse.models.algorithm1 import algorithm1_buffers
 from dse.models.loop_nest import LoopNests, loop_nests
 from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry
 from dse.models.tile_pipeline import TileReading
-from dse.models.tiled import TiledModel
+from dse.models.tiled import READINGS, SETTINGS, TiledModel
 from dse.models.tiling import TiledReading
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import Precision, Workload
@@ -87,9 +87,6 @@ class ChannelGeometry(TileGeometry):
         return np.asarray(nest.taps * -(-nest.n // (2 * point["tn"][:, None])))
 
 
-_TILES = TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=False)
-
-
 class Channel(TiledModel):
     """EF-Train's architecture with tm and tn free of each other."""
 
@@ -100,13 +97,11 @@ class Channel(TiledModel):
     lanes_of = ("tm", "tn")
     geometry: ClassVar[ChannelGeometry] = ChannelGeometry()
     readings: ClassVar[Mapping[str, str]] = {
-        "exact": "exact last chunks, layout penalty, fully connected layers folded over the batch, all operations",
-        "prefetch": "exact, and the next tile's first chunk is loaded while this one computes",
+        **READINGS,
         "published": "EF-Train's formulas as its Table 6 computes them",
     }
     settings: ClassVar[Mapping[str, TiledReading]] = {
-        "exact": TiledReading(_TILES),
-        "prefetch": TiledReading(TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=True)),
+        **SETTINGS,
         "published": TiledReading(TileReading.published(), layout_penalty=False, fold_fc=False, auxiliary="published"),
     }
 

@@ -16,7 +16,7 @@ from dse.device import Device
 from dse.models.loop_nest import loop_nests
 from dse.models.tile_geometry import BUFFERS, Int, Memory, Nest, TileGeometry, split_candidates
 from dse.models.tile_pipeline import TileReading
-from dse.models.tiled import TiledModel
+from dse.models.tiled import READINGS, SETTINGS, TiledModel
 from dse.models.tiling import TiledReading
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import Precision, Workload
@@ -99,9 +99,6 @@ class FeatureMapGeometry(TileGeometry):
         return np.asarray(nest.taps * -(-nest.n // 2))
 
 
-_TILES = TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=False)
-
-
 class FeatureMap(TiledModel):
     """Lanes on output rows, columns and channels, with the buffers and schedule of the tiled families."""
 
@@ -112,13 +109,11 @@ class FeatureMap(TiledModel):
     lanes_of = ("tf_rows", "tf_cols", "tm")
     geometry: ClassVar[FeatureMapGeometry] = FeatureMapGeometry()
     readings: ClassVar[Mapping[str, str]] = {
-        "exact": "exact last chunks, layout penalty, fully connected layers folded over the batch, all operations",
-        "prefetch": "exact, and the next tile's first chunk is loaded while this one computes",
+        **READINGS,
         "published": "lanes alone, memory takes no time: B*ceil(M/Tm)*N*ceil(R/Tf)*ceil(C/Tf)*K^2 cycles a pass",
     }
     settings: ClassVar[Mapping[str, TiledReading]] = {
-        "exact": TiledReading(_TILES),
-        "prefetch": TiledReading(TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=True)),
+        **SETTINGS,
         "published": TiledReading(
             TileReading.published(), memory_time=False, layout_penalty=False, fold_fc=False, auxiliary="published"
         ),

@@ -17,13 +17,26 @@ from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36, depth_granule, legal_depths, published_bank_bram36
 from dse.models.tile_geometry import BUFFERS, Int, Memory, TileGeometry
+from dse.models.tile_pipeline import TileReading
 from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
 from dse.space import DesignPoint, Parameter
 from dse.workload import PHASES, Workload
 
-__all__ = ["TiledModel"]
+__all__ = ["READINGS", "SETTINGS", "TiledModel"]
 
 _UPDATE = PHASES.index("update")
+
+READINGS: Mapping[str, str] = {
+    "exact": "exact last chunks, layout penalty, fully connected layers folded over the batch, all operations",
+    "prefetch": "exact, and the next tile's first chunk is loaded while this one computes",
+}
+"""The readings that every tiled family has, the default first."""
+
+SETTINGS: Mapping[str, TiledReading] = {
+    name: TiledReading(TileReading(full_last_chunk=False, hide_first_weights=False, prefetch=name == "prefetch"))
+    for name in READINGS
+}
+"""Their settings."""
 
 
 class TiledModel(ParallelismModel):
