@@ -7,12 +7,12 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from dse.errors import InputError, did_you_mean
-from dse.models import FAMILIES
+from dse.models import FAMILIES, FamilyEntry
 
 if TYPE_CHECKING:
     from dse.model import ParallelismModel
 
-__all__ = ["families", "family_named"]
+__all__ = ["families", "family_entries", "family_named"]
 
 _GROUP = "dse.families"
 
@@ -22,7 +22,7 @@ def families() -> dict[str, ParallelismModel]:
     """Family name -> model. Raises InputError for an entry point that fails or is no ParallelismModel."""
     from dse.model import ParallelismModel
 
-    found = {name: _built_in(target) for name, target in FAMILIES.items()}
+    found = {name: _built_in(entry.target) for name, entry in FAMILIES.items()}
     for entry in metadata.entry_points(group=_GROUP):
         where = f"entry point {entry.name} of group {_GROUP}"
         try:
@@ -41,6 +41,14 @@ def _built_in(target: str) -> ParallelismModel:
     module, _, name = target.partition(":")
     model: ParallelismModel = getattr(import_module(module), name)()
     return model
+
+
+def family_entries() -> dict[str, FamilyEntry]:
+    """Family name -> what is to be said of it; imports only the families of other packages."""
+    if not metadata.entry_points(group=_GROUP):
+        return dict(FAMILIES)
+    others = {name: FamilyEntry("", model.title, model.reference) for name, model in families().items()}
+    return {**others, **FAMILIES}
 
 
 def family_named(name: str) -> ParallelismModel:

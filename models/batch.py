@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dse.device import Device
 from dse.estimate import BOUNDS, Float
 from dse.model import Costs, ParallelismModel, Tiling, Totals
+from dse.models import FAMILIES
 from dse.models.auxiliary import dram_capacity, moved_bytes
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
@@ -48,8 +49,8 @@ class Batch(ParallelismModel):
     """DarkFPGA's architecture: every processing element works on one sample, ``t_i`` products a cycle."""
 
     name = "batch"
-    title = "batch-level parallelism"
-    reference = "DarkFPGA (Luo et al., FCCM 2019; J. Semicond. 41(2), 2020)"
+    title = FAMILIES["batch"].title
+    reference = FAMILIES["batch"].reference
     precisions = ("int8", "int16", "bf16", "fp32")
     lanes_of = ("t_b", "t_i")
     readings: ClassVar[Mapping[str, str]] = {

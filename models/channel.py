@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dse.device import Device
+from dse.models import FAMILIES
 from dse.models.algorithm1 import algorithm1_buffers
 from dse.models.loop_nest import LoopNests, loop_nests
 from dse.models.tile_geometry import Int, Memory, Nest, TileGeometry
@@ -91,8 +92,8 @@ class Channel(TiledModel):
     """EF-Train's architecture with tm and tn free of each other."""
 
     name = "channel"
-    title = "channel-level parallelism"
-    reference = "EF-Train (Tang et al., ACM TODAES 27(5), 2022)"
+    title = FAMILIES["channel"].title
+    reference = FAMILIES["channel"].reference
     precisions = ("int8", "int16", "bf16", "fp32")
     lanes_of = ("tm", "tn")
     geometry: ClassVar[ChannelGeometry] = ChannelGeometry()

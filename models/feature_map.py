@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from dse.device import Device
+from dse.models import FAMILIES
 from dse.models.loop_nest import loop_nests
 from dse.models.tile_geometry import BUFFERS, Int, Memory, Nest, TileGeometry, split_candidates
 from dse.models.tile_pipeline import TileReading
@@ -103,8 +104,8 @@ class FeatureMap(TiledModel):
     """Lanes on output rows, columns and channels, with the buffers and schedule of the tiled families."""
 
     name = "feature_map"
-    title = "feature-map-level parallelism"
-    reference = "EF-Train section 2.3; Venkataramanaiah et al. (FPL 2019)"
+    title = FAMILIES["feature_map"].title
+    reference = FAMILIES["feature_map"].reference
     precisions = ("int8", "int16", "bf16", "fp32")
     lanes_of = ("tf_rows", "tf_cols", "tm")
     geometry: ClassVar[FeatureMapGeometry] = FeatureMapGeometry()

@@ -41,7 +41,11 @@ def devices(as_json: Json = False) -> int:
 def families(as_json: Json = False) -> int:
     """List the families of accelerators: the shipped ones and those of installed packages."""
     from dse.registry import families as known_families
+    from dse.registry import family_entries
 
+    if not as_json:
+        heads = family_entries().items()
+        return _print("families", [{"name": n, "title": e.title, "reference": e.reference} for n, e in heads], as_json)
     entries = [
         {
             "name": name,
