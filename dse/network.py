@@ -47,7 +47,7 @@ class Layer:
     def in_elements(self) -> int:
         """Elements read per sample, over all inputs (an add of two maps reads both)."""
         c, h, w = self.in_shape
-        return c * h * w * (len(self.inputs) if self.op == "add" else 1)
+        return c * h * w * (len(self.inputs) if self.op in ("add", "sub", "mul") else 1)
 
     @property
     def out_elements(self) -> int:
@@ -79,6 +79,8 @@ class Network:
     path: str = ""
     digest: str = field(default="", compare=False)
     """SHA-256 of the file it was read from."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What an importer assumed or found, a sentence each."""
 
     @property
     def macs(self) -> int:

@@ -24,7 +24,8 @@ __all__ = ["COPY", "OPERATIONS", "Pass", "StreamTable", "stream_table"]
 @dataclass(frozen=True, slots=True)
 class Pass:
     """One walk over a layer's maps. Each name is a stream: ``in``, ``out`` (a map), ``mask`` (a bit per output),
-    ``index`` (a window position per output), ``columns`` (the unrolled patches of im2col), ``parameters``.
+    ``index`` (a window position per output), ``columns`` (the unrolled patches of im2col), ``channels`` (a number
+    per channel), ``parameters``.
     """
 
     reads: tuple[str, ...] = ()
@@ -38,6 +39,17 @@ _GATE: Phases = {
     "input_grad": (Pass(("out", "mask"), ("in",)),),
 }
 _MOVE: Phases = {"forward": (Pass(("in",), ("out",)),), "input_grad": (Pass(("out",), ("in",)),)}
+
+_UPDATE = (Pass(("parameters", "parameters"), ("parameters",)),)
+# EF-Train sections 3.5 and 3.6: statistics in a first pass, the normalised map stored beside the output in a second;
+# backward both reductions in a first pass, the gradient in a second.
+_NORMALISE: Phases = {
+    "forward": (Pass(("in",)), Pass(("in",), ("out", "in"))),
+    "input_grad": (Pass(("out", "in")), Pass(("out", "in"), ("in",))),
+    "update": _UPDATE,
+}
+# Functions whose derivative is read off the output, or needs the input again.
+_CURVE: Phases = {"forward": (Pass(("in",), ("out",)),), "input_grad": (Pass(("out", "in"), ("in",)),)}
 
 COPY = _MOVE
 """A map is read and written once in either direction."""
@@ -57,17 +69,30 @@ OPERATIONS: Mapping[str, Phases] = {
     "im2col": _MOVE,
     # The gradient passes an add unchanged; what costs is the sum of the two branches' gradients at the fork before it.
     "add": {"forward": (Pass(("in",), ("out",)),), "input_grad": (Pass(("out", "out"), ("out",)),)},
-    # EF-Train sections 3.5 and 3.6: statistics in a first pass, the normalised map stored beside the output in a
-    # second; backward both reductions in a first pass, the gradient in a second.
-    "batch_norm": {
-        "forward": (Pass(("in",)), Pass(("in",), ("out", "in"))),
-        "input_grad": (Pass(("out", "in")), Pass(("out", "in"), ("in",))),
-        "update": (Pass(("parameters", "parameters"), ("parameters",)),),
+    **dict.fromkeys(("batch_norm", "instance_norm", "layer_norm", "group_norm"), _NORMALISE),
+    **dict.fromkeys(("clip", "leaky_relu", "hard_sigmoid"), _GATE),
+    **dict.fromkeys(("sigmoid", "tanh", "hard_swish", "swish", "gelu", "elu", "erf"), _CURVE),
+    **dict.fromkeys(("scale", "slice", "pad", "upsample", "reshape", "transpose"), _MOVE),
+    "prelu": {**_CURVE, "weight_grad": (Pass(("out", "in"), ("parameters",)),), "update": _UPDATE},
+    "channel_scale": {**_MOVE, "weight_grad": (Pass(("out", "in"), ("parameters",)),), "update": _UPDATE},
+    # The denominators are kept for the gradient.
+    "lrn": {"forward": (Pass(("in",), ("out", "in")),), "input_grad": (Pass(("out", "out", "in", "in"), ("in",)),)},
+    # Maximum, sum of exponentials, quotient; backward the weighted sum of the gradient, then the gradient.
+    "softmax": {
+        "forward": (Pass(("in",)), Pass(("in",)), Pass(("in",), ("out",))),
+        "input_grad": (Pass(("out", "out")), Pass(("out", "out"), ("in",))),
+    },
+    "sub": {"forward": (Pass(("in",), ("out",)),), "input_grad": (Pass(("out", "out"), ("out",)),)},
+    # The gradient of either factor needs the other.
+    "mul": {"forward": (Pass(("in",), ("out",)),), "input_grad": (Pass(("out", "in"), ("in",)),)},
+    "channel_mul": {
+        "forward": (Pass(("in", "channels"), ("out",)),),
+        "input_grad": (Pass(("out", "in", "channels"), ("in", "channels")),),
     },
     "bias": {
         "forward": (Pass(("parameters",)),),
         "weight_grad": (Pass(("out",), ("parameters",)),),
-        "update": (Pass(("parameters", "parameters"), ("parameters",)),),
+        "update": _UPDATE,
     },
     # Maximum, sum of exponentials, quotient.
     "softmax_cross_entropy": {
@@ -159,5 +184,6 @@ def _elements(layer: Layer, stream: str, bits: int) -> int:
         "mask": -(-layer.out_elements // bits),
         "index": -(-layer.out_elements * max(1, math.ceil(math.log2(taps))) // bits),
         "columns": n * taps * r * c,
+        "channels": n,
         "parameters": max(layer.parameters, 1),
     }[stream]

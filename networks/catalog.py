@@ -14,6 +14,10 @@ ENTRY_POINT_GROUP = "dse.networks"
 """An entry's name is the network's; its object is the path of a TOML file, or a function returning one."""
 
 
+SUFFIXES = (".toml", ".onnx", ".cfg")
+"""How the name of a network's file may end."""
+
+
 def list_networks() -> dict[str, Path]:
     """Name of every known network -> its TOML file, in order of name.
 
@@ -28,18 +32,18 @@ def list_networks() -> dict[str, Path]:
 
 
 def network_path(name_or_path: str | Path) -> Path:
-    """The file of a network: a Path, a string that ends in .toml or holds a path separator, else a known name.
+    """The file of a network: a Path, a string with one of SUFFIXES or a path separator, else a known name.
 
     Raises InputError for a name that is not in ``list_networks``. A path is not checked to exist.
     """
     if isinstance(name_or_path, Path):
         return name_or_path
     separators = {"/", os.sep, os.altsep or os.sep}
-    if name_or_path.endswith(".toml") or any(separator in name_or_path for separator in separators):
+    if name_or_path.lower().endswith(SUFFIXES) or any(separator in name_or_path for separator in separators):
         return Path(name_or_path)
     known = list_networks()
     if name_or_path not in known:
-        allowed = f"{did_you_mean(name_or_path, known)}, or the path of a .toml file"
+        allowed = f"{did_you_mean(name_or_path, known)}, or the path of a .toml, .onnx or .cfg file"
         raise InputError("network", "unknown name", name_or_path, allowed)
     return known[name_or_path]
 

@@ -27,6 +27,7 @@ def build_network(
     where: str,
     path: str = "",
     digest: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Network:
     """The network of ``specs``, which may be in any order, fed with samples of shape (channels, height, width).
 
@@ -49,7 +50,7 @@ def build_network(
         layers.append(replace(layer, needs_input_grad=needs_input_grad))
         shapes[spec.name] = layer.out_shape
         trained[spec.name] = needs_input_grad or layer.parameters > 0
-    return Network(name, source, input_shape, tuple(layers), path, digest)
+    return Network(name, source, input_shape, tuple(layers), path, digest, notes)
 
 
 def _check_names(specs: Sequence[LayerSpec], where: str) -> None:

@@ -23,7 +23,8 @@ class LayerSpec:
 
     ``out_channels`` is 0 for an operation that has none. ``kernel``, ``stride`` and ``dilation`` are (rows, columns);
     a ``stride`` of None is the operation's own default: the kernel for pooling, 1 otherwise. ``padding`` "same" gives
-    ceil(size / stride) outputs, with the odd pixel at the bottom and the right.
+    ceil(size / stride) outputs, with the odd pixel at the bottom and the right. ``shape`` is the output's and ``start``
+    the first element taken, both (channels, height, width); ``slopes`` counts the slopes of a ``prelu``.
     """
 
     name: str
@@ -36,6 +37,9 @@ class LayerSpec:
     dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     bias: bool = False
+    shape: tuple[int, int, int] | None = None
+    start: tuple[int, int, int] = (0, 0, 0)
+    slopes: int = 1
 
 
 def _positive(fields: Fields, key: str) -> int:
@@ -45,6 +49,16 @@ def _positive(fields: Fields, key: str) -> int:
 def _positive_pair(fields: Fields, key: str) -> tuple[int, int]:
     rows, columns = fields.integers(key, 2, minimum=1, maximum=MAX_DIMENSION)
     return rows, columns
+
+
+def _shape(fields: Fields, key: str) -> tuple[int, int, int]:
+    channels, height, width = fields.integers(key, 3, minimum=1, maximum=MAX_DIMENSION)
+    return channels, height, width
+
+
+def _start(fields: Fields, key: str) -> tuple[int, int, int]:
+    channels, height, width = fields.integers(key, 3, maximum=MAX_DIMENSION)
+    return channels, height, width
 
 
 def _padding(fields: Fields, key: str) -> Padding:
@@ -69,15 +83,18 @@ _READERS: Mapping[str, Callable[[Fields, str], Any]] = {
     "dilation": _positive_pair,
     "groups": _positive,
     "bias": Fields.boolean,
+    "shape": _shape,
+    "start": _start,
+    "slopes": _positive,
 }
-_REQUIRED_KEYS = ("out_channels", "kernel")
+_REQUIRED_KEYS = ("out_channels", "kernel", "shape")
 
 
 def read_attributes(fields: Fields, keys: Iterable[str]) -> dict[str, Any]:
     """The values of those ``keys`` that are written, as keyword arguments of ``LayerSpec``.
 
-    Raises InputError for a value out of form or range, and where ``out_channels`` or ``kernel`` is among ``keys``
-    but missing.
+    Raises InputError for a value out of form or range, and where ``out_channels``, ``kernel`` or ``shape`` is among
+    ``keys`` but missing.
     """
     absent = [key for key in keys if key not in fields and key not in _REQUIRED_KEYS]
     for key in absent:

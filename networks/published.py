@@ -71,6 +71,9 @@ def read_published(fields: Fields) -> tuple[PublishedCount, ...]:
 def published_counts(name_or_path: str | Path) -> tuple[PublishedCount, ...]:
     """What is in print about a network (a name or a path, as for ``load_network``); empty where nothing is.
 
+    Only TOML files have such entries.
+
     Raises InputError for an unknown name, a file that cannot be read and wrong entries.
     """
-    return read_published(read_toml(network_path(name_or_path)))
+    path = network_path(name_or_path)
+    return () if path.suffix.lower() in (".onnx", ".cfg") else read_published(read_toml(path))

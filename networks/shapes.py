@@ -120,7 +120,7 @@ def _describe(spec: LayerSpec, shapes: Sequence[Shape]) -> str:
 
 def _add(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     if len(set(shapes)) > 1:
-        raise InputError(f"{where}: from", "add needs inputs of equal shapes", _describe(spec, shapes))
+        raise InputError(f"{where}: from", f"{spec.op} needs inputs of equal shapes", _describe(spec, shapes))
     return _layer(spec, shapes[0], shapes[0])
 
 
@@ -129,6 +129,57 @@ def _concat(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
         raise InputError(f"{where}: from", "concat needs inputs of equal height and width", _describe(spec, shapes))
     joined = (sum(shape[0] for shape in shapes), *shapes[0][1:])
     return _layer(spec, joined, joined)
+
+
+def _channel_mul(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    if shapes[1] != (shapes[0][0], 1, 1):
+        raise InputError(
+            f"{where}: from", "channel_mul needs a map and one number per channel", _describe(spec, shapes)
+        )
+    return _layer(spec, shapes[0], shapes[0])
+
+
+def _prelu(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    if spec.slopes not in (1, shapes[0][0]):
+        raise InputError(f"{where}: slopes", "must be one or one per channel", spec.slopes, f"1 or {shapes[0][0]}")
+    return _layer(spec, shapes[0], shapes[0], spec.slopes)
+
+
+def _target(spec: LayerSpec, where: str) -> Shape:
+    if spec.shape is None:
+        raise InputError(f"{where}: shape", "required key is missing")
+    return spec.shape
+
+
+def _reshape(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    shape = _target(spec, where)
+    if math.prod(shape) != math.prod(shapes[0]):
+        raise InputError(
+            f"{where}: shape", "must keep the number of elements", shape, f"{math.prod(shapes[0])} elements"
+        )
+    return _layer(spec, shapes[0], shape)
+
+
+def _slice(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    shape, step = _target(spec, where), (1, *(spec.stride or (1, 1)))
+    last = [s + (n - 1) * d for s, n, d in zip(spec.start, shape, step, strict=True)]
+    if any(end >= size for end, size in zip(last, shapes[0], strict=True)):
+        raise InputError(f"{where}: shape", "reaches beyond the map", (spec.start, shape), f"inside {shapes[0]}")
+    return replace(_layer(spec, shapes[0], shape), stride=step[1:])
+
+
+def _upsample(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    shape = _target(spec, where)
+    if shape[0] != shapes[0][0]:
+        raise InputError(f"{where}: shape", "upsample keeps the channels", shape, f"{shapes[0][0]} channels")
+    return _layer(spec, shapes[0], shape)
+
+
+def _pad(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    if spec.padding == "same":
+        raise InputError(f"{where}: padding", "of a pad is written in pixels", "same", "whole numbers")
+    (c, h, w), (top, left, bottom, right) = shapes[0], spec.padding
+    return replace(_layer(spec, shapes[0], (c, h + top + bottom, w + left + right)), padding=spec.padding)
 
 
 def _loss(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
@@ -142,17 +193,48 @@ _WINDOW = ("kernel", "stride", "padding")
 OPERATIONS: Mapping[str, Operation] = {
     "conv": Operation(_conv, ("out_channels", *_WINDOW, "dilation", "groups", "bias")),
     "fc": Operation(_fc, ("out_channels", "bias")),
-    "max_pool": Operation(_pool, _WINDOW),
-    "avg_pool": Operation(_pool, _WINDOW),
+    "max_pool": Operation(_pool, (*_WINDOW, "dilation")),
+    "avg_pool": Operation(_pool, (*_WINDOW, "dilation")),
     "global_avg_pool": Operation(_global_avg_pool),
     "im2col": Operation(_im2col, _WINDOW),
     "batch_norm": Operation(_batch_norm),
     "bias": Operation(_bias),
     "relu": Operation(_elementwise),
     "relu6": Operation(_elementwise),
+    **dict.fromkeys(
+        (
+            "clip",
+            "leaky_relu",
+            "sigmoid",
+            "tanh",
+            "hard_swish",
+            "hard_sigmoid",
+            "swish",
+            "gelu",
+            "elu",
+            "erf",
+            "softmax",
+            "scale",
+            "lrn",
+        ),
+        Operation(_elementwise),
+    ),
+    "prelu": Operation(_prelu, ("slopes",)),
+    "channel_scale": Operation(_bias),
+    "instance_norm": Operation(_batch_norm),
+    "layer_norm": Operation(_batch_norm),
+    "group_norm": Operation(_batch_norm),
     "dropout": Operation(_elementwise),
     "flatten": Operation(_flatten),
     "add": Operation(_add, min_inputs=2, max_inputs=None),
+    "sub": Operation(_add, min_inputs=2, max_inputs=2),
+    "mul": Operation(_add, min_inputs=2, max_inputs=2),
+    "channel_mul": Operation(_channel_mul, min_inputs=2, max_inputs=2),
+    "slice": Operation(_slice, ("shape", "start", "stride")),
+    "pad": Operation(_pad, ("padding",)),
+    "upsample": Operation(_upsample, ("shape",)),
+    "reshape": Operation(_reshape, ("shape",)),
+    "transpose": Operation(_reshape, ("shape",)),
     "concat": Operation(_concat, min_inputs=2, max_inputs=None),
     "softmax_cross_entropy": Operation(_loss, is_loss=True),
     "sum_square_error": Operation(_loss, is_loss=True),

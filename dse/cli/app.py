@@ -8,6 +8,7 @@ import typer
 
 from dse.cli.estimate import estimate
 from dse.cli.guard import GuardedGroup
+from dse.cli.import_model import import_model
 from dse.cli.listing import listing
 from dse.cli.show import show
 from dse.cli.sweep import sweep
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.command("sweep")(sweep)
 app.command("estimate")(estimate)
 app.command("validate")(validate)
+app.command("import")(import_model)
 app.add_typer(listing, name="list")
 app.add_typer(show, name="show")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 
 import pytest
 
@@ -40,10 +41,11 @@ def check(shown: object, real: object, where: str) -> None:
 
 
 def test_every_verb_has_an_example():
-    assert {words.split()[0] for words, _ in EXAMPLES} == {"estimate", "sweep", "validate", "list", "show"}
+    assert {words.split()[0] for words, _ in EXAMPLES} == {"estimate", "sweep", "validate", "list", "show", "import"}
 
 
 @pytest.mark.parametrize(("words", "shown"), EXAMPLES)
 def test_an_example_has_the_keys_of_the_real_output(dse, tmp_path, monkeypatch, words, shown):
     monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "tests" / "fixtures" / "onnx" / "mlp.onnx", tmp_path)
     check(json.loads(shown), dse(*shlex.split(words)).json, "")

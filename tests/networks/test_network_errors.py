@@ -73,6 +73,25 @@ BAD_LAYERS = {
         [CONV, 'name = "x", op = "concat", from = ["c", "input"]'],
         ["layer x: from", "equal height and width", "c (4, 6, 6)"],
     ),
+    "reshape": (
+        ['name = "x", op = "reshape", shape = [4, 4, 4]'],
+        ["layer x: shape", "number of elements", "(4, 4, 4)", "256 elements"],
+    ),
+    "reshape to nothing": (['name = "x", op = "reshape"'], ["layer x: shape", "required key"]),
+    "slice beyond": (
+        ['name = "x", op = "slice", start = [0, 4, 0], shape = [4, 5, 8]'],
+        ["layer x: shape", "beyond the map", "(4, 8, 8)"],
+    ),
+    "upsample of channels": (
+        ['name = "x", op = "upsample", shape = [8, 16, 16]'],
+        ["layer x: shape", "keeps the channels", "4 channels"],
+    ),
+    "pad by same": (['name = "x", op = "pad", padding = "same"'], ["layer x: padding", "in pixels", "'same'"]),
+    "slopes": (['name = "x", op = "prelu", slopes = 3'], ["layer x: slopes", "got 3", "1 or 4"]),
+    "channel_mul of maps": (
+        ['name = "x", op = "channel_mul", from = ["input", "input"]'],
+        ["layer x: from", "one number per channel", "input (4, 8, 8)"],
+    ),
     "loss of a map": (['name = "x", op = "softmax_cross_entropy"'], ["layer x: from", "(4, 8, 8)", "(classes, 1, 1)"]),
     "self cycle": (['name = "x", op = "relu", from = "x"'], ["form a cycle", "x -> x"]),
     "cycle": (

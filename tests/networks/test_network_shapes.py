@@ -9,6 +9,11 @@ from dse.networks.shapes import OPERATIONS
 
 Load = Callable[..., Network]
 
+ELEMENTWISE = (
+    "clip", "leaky_relu", "sigmoid", "tanh", "hard_swish", "hard_sigmoid", "swish", "gelu", "elu", "erf", "softmax",
+    "scale", "lrn",
+)  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("layer", "out_shape", "parameters"),
@@ -40,6 +45,22 @@ Load = Callable[..., Network]
         ('op = "flatten"', (256, 1, 1), 0),
         ('op = "add", from = ["input", "input"]', (4, 8, 8), 0),
         ('op = "concat", from = ["input", "input", "input"]', (12, 8, 8), 0),
+        ('op = "sub", from = ["input", "input"]', (4, 8, 8), 0),
+        ('op = "mul", from = ["input", "input"]', (4, 8, 8), 0),
+        ('op = "max_pool", kernel = 3, stride = 1, dilation = 2', (4, 4, 4), 0),
+        ('op = "prelu"', (4, 8, 8), 1),
+        ('op = "prelu", slopes = 4', (4, 8, 8), 4),
+        ('op = "channel_scale"', (4, 8, 8), 4),
+        ('op = "instance_norm"', (4, 8, 8), 8),
+        ('op = "layer_norm"', (4, 8, 8), 8),
+        ('op = "group_norm"', (4, 8, 8), 8),
+        ('op = "slice", start = [1, 0, 2], shape = [2, 8, 6]', (2, 8, 6), 0),
+        ('op = "slice", start = [0, 1, 1], shape = [4, 4, 4], stride = 2', (4, 4, 4), 0),
+        ('op = "pad", padding = [1, 0, 2, 3]', (4, 11, 11), 0),
+        ('op = "upsample", shape = [4, 16, 24]', (4, 16, 24), 0),
+        ('op = "reshape", shape = [4, 1, 64]', (4, 1, 64), 0),
+        ('op = "transpose", shape = [8, 8, 4]', (8, 8, 4), 0),
+        *((f'op = "{op}"', (4, 8, 8), 0) for op in ELEMENTWISE),
     ],
 )
 def test_rule(load: Load, layer: str, out_shape: tuple[int, int, int], parameters: int) -> None:
@@ -51,7 +72,13 @@ def test_rule(load: Load, layer: str, out_shape: tuple[int, int, int], parameter
 def test_every_operation_has_a_case_above() -> None:
     mark = test_rule.pytestmark[0]  # type: ignore[attr-defined]
     covered = {case[0].split('"')[1] for case in mark.args[1]}
-    assert set(OPERATIONS) - covered == {"softmax_cross_entropy", "sum_square_error"}
+    assert set(OPERATIONS) - covered == {"softmax_cross_entropy", "sum_square_error", "channel_mul"}
+
+
+def test_channel_mul_keeps_the_map(load: Load) -> None:
+    pooled = 'name = "p", op = "global_avg_pool"'
+    gate = load(pooled, 'name = "x", op = "channel_mul", from = ["input", "p"]')["x"]
+    assert (gate.in_shape, gate.out_shape) == ((4, 8, 8), (4, 8, 8))
 
 
 @pytest.mark.parametrize("op", ["softmax_cross_entropy", "sum_square_error"])
