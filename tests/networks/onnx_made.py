@@ -10,6 +10,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from dse.network import Network, Shape
+from dse.networks import load_network
+
+LOSS = ("flatten", "softmax_cross_entropy", "sum_square_error")
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
@@ -62,3 +66,22 @@ def save(
     versions = [helper.make_opsetid(name, version) for name, version in {"": opset, **(domains or {})}.items()]
     path.write_bytes(helper.make_model(graph, opset_imports=versions).SerializeToString())
     return path
+
+
+def load(
+    folder: Path,
+    nodes: Sequence[onnx.NodeProto],
+    *weights: onnx.TensorProto,
+    shape: Sequence[int | str] = ("N", 4, 8, 8),
+    **options: Any,
+) -> Network:
+    """The network of a model saved in ``folder``."""
+    return load_network(save(folder / "m.onnx", nodes, shape, weights, **options))
+
+
+def body(network: Network) -> list[tuple[str, Shape]]:
+    """(operation, output shape) of the layers before the loss."""
+    layers = list(network.layers)
+    while layers and layers[-1].op in LOSS:
+        layers.pop()
+    return [(layer.op, layer.out_shape) for layer in layers]

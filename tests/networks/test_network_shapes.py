@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dse.network import Network
+from dse.models.operators import OPERATIONS as COSTS
+from dse.network import MAC_OPERATIONS, Network
 from dse.networks.shapes import OPERATIONS
 
 Load = Callable[..., Network]
@@ -155,3 +156,7 @@ def test_needs_input_grad_follows_ancestors_not_position(load: Load) -> None:
     needs = {layer.name for layer in network.layers if layer.needs_input_grad}
     assert needs == {"relu", "sum", "behind_scale"}
     assert network["conv"].training_macs == 2 * network["conv"].macs
+
+
+def test_every_operation_has_a_cost() -> None:
+    assert set(OPERATIONS) - set(MAC_OPERATIONS) == set(COSTS)
