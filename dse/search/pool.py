@@ -6,8 +6,10 @@ import multiprocessing
 import queue
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 from dse.results import Cell
@@ -95,7 +97,8 @@ def _in_pool(
     with ProcessPoolExecutor(jobs, context, _start_worker, (events, stop)) as pool:
         futures: list[Future[tuple[Cell | None, bool]]] = []
         try:
-            futures += [pool.submit(_work, number, problem, settings) for number, problem in enumerate(problems)]
+            with _workers_without_interrupts():
+                futures += [pool.submit(_work, number, problem, settings) for number, problem in enumerate(problems)]
             _follow(futures, events, on_progress)
         except KeyboardInterrupt:
             interrupted = True
@@ -107,12 +110,25 @@ def _in_pool(
             _drain(events, None)
     cells: list[Cell] = []
     for future in futures:
-        if future.cancelled():
+        if future.cancelled() or (interrupted and isinstance(future.exception(), BrokenProcessPool)):
             continue
         cell, ended = future.result()
         if cell is not None:
             cells += _worth_keeping(cell) if ended else [cell]
     return cells, interrupted
+
+
+@contextmanager
+def _workers_without_interrupts() -> Iterator[None]:
+    """Processes started within are deaf to Ctrl-C from their first moment on; it is not lost here."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow(futures: Sequence[Future[tuple[Cell | None, bool]]], events: Any, on_progress: OnCell | None) -> None:
