@@ -5,19 +5,22 @@ BIN := $(VENV)/bin
 OUT ?= out
 JOBS ?= 2
 
-.PHONY: sweep test lint setup setup-test clean
+.PHONY: sweep test lint setup setup-test system clean
 
 sweep: setup
 	$(BIN)/dse sweep -n alexnet -d zcu102 -m batch -m feature_map -m channel -b 4 --force -o $(OUT)
 	@echo "report: $(abspath $(OUT))/report.html"
 
-test: lint
+test: system lint
 	$(BIN)/python -m pytest -n $(JOBS)
 
 lint: setup-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+system:
+	@bash .ci/system
 
 setup: $(VENV)/.installed
 setup-test: $(VENV)/.installed-test
