@@ -45,7 +45,7 @@ __all__ = [
     "whole",
 ]
 
-_NETWORK = "A name that `dse list networks` shows, or the path of a TOML file."
+_NETWORK = "A name that `dse list networks` shows, or the path of a TOML, ONNX or Darknet .cfg file."
 _DEVICE = "A name that `dse list devices` shows, or the path of a TOML file."
 
 MAX_BATCH = 2**20
