@@ -84,7 +84,8 @@ class ParallelismModel(ABC):
         """Points that the family's paper would choose here; they may be infeasible, but are in the space."""
         self._check(workload, device)
         space = self._space(workload, device)
-        return [p for p in self._heuristics(workload, device) if bool(space.contains(p))]
+        legal = [p for p in self._heuristics(workload, device) if bool(space.contains(p))]
+        return [p for number, p in enumerate(legal) if p not in legal[:number]]
 
     def resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> dict[str, Float]:
         """Resource name -> amount used, float [S]. ``point`` must be legal (see ``SearchSpace.as_point``)."""

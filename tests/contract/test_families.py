@@ -207,6 +207,7 @@ def test_heuristics_are_legal_points(family: ParallelismModel) -> None:
         points = family.heuristics(work, device)
         assert points
         assert all(family.space(work, device).contains(p) for p in points)
+        assert len({tuple(p.items()) for p in points}) == len(points)
 
 
 def test_macs_of_phases_are_the_networks(family: ParallelismModel) -> None:
