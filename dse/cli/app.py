@@ -10,6 +10,7 @@ from dse.cli.estimate import estimate
 from dse.cli.guard import GuardedGroup
 from dse.cli.import_model import import_model
 from dse.cli.listing import listing
+from dse.cli.offload import offload
 from dse.cli.show import show
 from dse.cli.sweep import sweep
 from dse.cli.validate import validate
@@ -20,6 +21,7 @@ _NO_HELP = {"help": False}
 _DEFAULTS = {
     **_NO_HELP,
     "list": {**_NO_HELP, **dict.fromkeys(("networks", "devices", "families", "samplers"), _NO_HELP)},
+    "offload": {**_NO_HELP, **dict.fromkeys(("advise", "rank"), _NO_HELP)},
 }
 """Defaults by command: typer loads pydantic, which takes longer than ``dse list``, to convert a flag that has none."""
 
@@ -37,6 +39,7 @@ app.command("sweep")(sweep)
 app.command("estimate")(estimate)
 app.command("validate")(validate)
 app.command("import")(import_model)
+app.add_typer(offload, name="offload")
 app.add_typer(listing, name="list")
 app.add_typer(show, name="show")
 

@@ -26,6 +26,7 @@ _LIST_FLAGS = {
         "-n", "--network", "-d", "--device", "-m", "--family", "-b", "--batch", "--objective",
     },
     "estimate": {"--set"},
+    "offload": {"--calibrate", "--size"},
 }  # fmt: skip
 """Verb -> the flags that take several values: ``-n a b`` means ``-n a -n b``."""
 

@@ -41,7 +41,15 @@ def check(shown: object, real: object, where: str) -> None:
 
 
 def test_every_verb_has_an_example():
-    assert {words.split()[0] for words, _ in EXAMPLES} == {"estimate", "sweep", "validate", "list", "show", "import"}
+    assert {words.split()[0] for words, _ in EXAMPLES} == {
+        "estimate",
+        "sweep",
+        "validate",
+        "list",
+        "show",
+        "import",
+        "offload",
+    }
 
 
 @pytest.mark.parametrize(("words", "shown"), EXAMPLES)
