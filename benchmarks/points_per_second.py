@@ -80,16 +80,16 @@ def tilings(search: Problem, points: Points) -> tuple[int, int]:
         inner = TilingProblem.of(
             model.geometry, search.workload, search.device, model.settings[search.reading], points, nests, k
         )
-        nest, m_tile = inner.nest, model.geometry.m_tile(points)
-        m_tiles = -(-nest.m // m_tile)
-        candidates = np.minimum(model.geometry.row_candidates(points, nest), nest.r)
+        nest, lanes = inner.nest, inner.lanes
+        m_tiles = -(-nest.m // lanes.m)
+        candidates = np.minimum(model.geometry.row_candidates(lanes, nest), nest.r)
         rows = _distinct(np.broadcast_to(candidates, (len(m_tiles), candidates.shape[1])))
         on_chip = np.ones_like(rows)
         if nest.phase == "input_grad":
-            words = model.geometry.weight_words(points, nest)
+            words = model.geometry.weight_words(lanes, nest)
             most = np.clip(points["wei_words"][:, None] // words, 1, m_tiles)
             on_chip = _distinct(np.minimum(split_candidates(m_tiles), most))
-        computed += int((rows * on_chip).sum()) * len(model.geometry.chunks(points, nest))
+        computed += int((rows * on_chip).sum()) * len(model.geometry.chunks(lanes, nest))
         every += int((nest.r * m_tiles).sum())
     return every, computed
 

@@ -15,89 +15,14 @@ import numpy as np
 from dse.device import Device
 from dse.models import FAMILIES
 from dse.models.loop_nest import loop_nests
-from dse.models.tile_geometry import BUFFERS, Int, Memory, Nest, TileGeometry, split_candidates
+from dse.models.tile_geometry import BUFFERS, TileGeometry
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiled import READINGS, SETTINGS, TiledModel
 from dse.models.tiling import TiledReading
-from dse.space import DesignPoint, Parameter, SearchSpace
-from dse.workload import Precision, Workload
+from dse.space import Parameter, SearchSpace
+from dse.workload import Workload
 
 __all__ = ["FeatureMap"]
-
-
-class FeatureMapGeometry(TileGeometry):
-    """Maps lie in DRAM channel by channel [channel][row][column]; banks interleave rows and columns over the lanes."""
-
-    def row_candidates(self, point: DesignPoint, nest: Nest) -> Int:
-        """Every multiple of the lanes' rows: the ragged last tile makes uneven tiles worth trying.
-
-        A batch that stands in for rows is cut evenly.
-        """
-        unit = point["tf_rows"][:, None]
-        if nest.is_fc:
-            return unit * split_candidates(-(-np.full_like(nest.n, nest.r) // unit))
-        return unit * np.arange(1, -(-nest.r // int(unit.min())) + 1, dtype=np.int64)[None, :]
-
-    def memories(self, point: DesignPoint, precision: Precision) -> tuple[Memory, Memory, Memory]:
-        """A bank of inputs per lane of pixels, addressed alone; a running sum per lane; a weight per output channel."""
-        pixels = point["tf_rows"] * point["tf_cols"]
-        return (
-            Memory(pixels, precision.bits, wide=False),
-            Memory(pixels * point["tm"], precision.accumulator_bits, wide=True),
-            Memory(point["tm"], precision.bits, wide=True),
-        )
-
-    def layout_block(self, point: DesignPoint) -> Int:
-        """A whole map of a sample is one burst."""
-        return np.full((point["tm"].size, 1), np.iinfo(np.int64).max // 4)
-
-    def m_tile(self, point: DesignPoint) -> Int:
-        """``tm`` channels."""
-        return point["tm"][:, None]
-
-    def chunks(self, point: DesignPoint, nest: Nest) -> list[Int]:
-        """Powers of four of channels, and all: one channel after another is computed, the burst is what grows."""
-        most = int(nest.n.max())
-        return [np.minimum(nest.n, 4**power) for power in range(((most - 1).bit_length() + 1) // 2 + 1)]
-
-    def compute(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int) -> Int:
-        """A tap of one input channel per cycle for a block of pixels as large as the lanes."""
-        rows, columns = point["tf_rows"][:, None], point["tf_cols"][:, None]
-        return chunk * nest.taps * -(-tr // rows) * -(-nest.c // columns)
-
-    def load_beats(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int, width: int) -> Int:
-        """Rows are packed into beats."""
-        return -(-chunk * nest.rows(tr) * nest.cols // width)
-
-    def tile_beats(self, point: DesignPoint, nest: Nest, tr: Int, width: int) -> Int:
-        """``tm`` channels of rows packed into beats."""
-        return -(-np.minimum(point["tm"][:, None], nest.m) * tr * nest.c // width)
-
-    def load_bursts(self, point: DesignPoint, nest: Nest, chunk: Int) -> Int:
-        """A burst per channel."""
-        return chunk
-
-    def tile_bursts(self, point: DesignPoint) -> Int:
-        """A burst per channel."""
-        return point["tm"][:, None]
-
-    def weight_beats(self, point: DesignPoint, nest: Nest, chunk: Int, width: int) -> Int:
-        """``tm`` x ``chunk`` kernels, packed."""
-        return -(-point["tm"][:, None] * chunk * nest.taps // width)
-
-    def weight_fragments(self, point: DesignPoint, chunk: Int) -> Int:
-        """Transposed, a burst for each channel of the chunk."""
-        return chunk
-
-    def map_words(self, point: DesignPoint, nest: Nest, chunk: Int, tr: Int) -> tuple[Int, Int]:
-        """A bank per lane of pixels for the input, per lane for the output."""
-        rows, columns = point["tf_rows"][:, None], point["tf_cols"][:, None]
-        ifm = chunk * -(-nest.rows(tr) // rows) * -(-nest.cols // columns)
-        return ifm, -(-tr // rows) * -(-nest.c // columns) + 0 * chunk
-
-    def weight_words(self, point: DesignPoint, nest: Nest) -> Int:
-        """A bank per output channel; the halves of the double buffer hold alternate input channels."""
-        return np.asarray(nest.taps * -(-nest.n // 2))
 
 
 class FeatureMap(TiledModel):
@@ -108,7 +33,7 @@ class FeatureMap(TiledModel):
     reference = FAMILIES["feature_map"].reference
     precisions = ("int8", "int16", "bf16", "fp32")
     lanes_of = ("tf_rows", "tf_cols", "tm")
-    geometry: ClassVar[FeatureMapGeometry] = FeatureMapGeometry()
+    geometry: ClassVar[TileGeometry] = TileGeometry({"r": "tf_rows", "c": "tf_cols", "m": "tm"}, planar=True)
     readings: ClassVar[Mapping[str, str]] = {
         **READINGS,
         "published": "lanes alone, memory takes no time: B*ceil(M/Tm)*N*ceil(R/Tf)*ceil(C/Tf)*K^2 cycles a pass",

@@ -16,7 +16,7 @@ from dse.models.auxiliary import AuxiliaryCosts, dram_capacity, port_costs
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36, depth_granule, legal_depths, published_bank_bram36
-from dse.models.tile_geometry import BUFFERS, Int, Memory, TileGeometry
+from dse.models.tile_geometry import BUFFERS, TileGeometry
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
 from dse.space import DesignPoint, Parameter
@@ -75,7 +75,8 @@ class TiledModel(ParallelismModel):
         return total
 
     def _auxiliary(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> AuxiliaryCosts:
-        return port_costs(workload, device, self.geometry.layout_block(point), self.settings[reading].auxiliary)
+        channels = self.geometry.burst_channels(self.geometry.lanes(point))
+        return port_costs(workload, device, channels, self.settings[reading].auxiliary)
 
     def _problem(self, workload: Workload, device: Device, point: DesignPoint, reading: str, k: int) -> TilingProblem:
         nests = loop_nests(workload.network)
@@ -135,14 +136,15 @@ class TiledModel(ParallelismModel):
 
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision = workload.precision
-        lanes = np.asarray(np.prod([point[name] for name in self.lanes_of], axis=0))
+        unrolled = self.geometry.lanes(point)
+        lanes = unrolled.count
         lut, ff = lane_logic(device, precision, lanes)
         dsp, bram = lane_dsp(device, precision, lanes), np.zeros(lanes.shape)
-        for name, memory in zip(BUFFERS, self.geometry.memories(point, precision), strict=True):
+        for name, memory in zip(BUFFERS, self.geometry.memories(unrolled, precision), strict=True):
             if reading == "published":
-                bram = bram + 2 * memory.banks * published_bank_bram36(point[name])
+                bram = bram + 2 * memory.banks * memory.words * published_bank_bram36(point[name])
             else:
-                bram = bram + 2 * _bram36(device, point[name], memory)
+                bram = bram + 2 * memory.banks * bank_bram36(device, point[name], memory.words * memory.bits)
         if reading != "published":
             width = np.asarray(max(device.dma_port_bits // precision.bits, 1))
             dsp = dsp + streaming_dsp(device, precision, width)
@@ -159,7 +161,7 @@ class TiledModel(ParallelismModel):
     ) -> list[Parameter]:
         """The three depths, up to what a whole map or all weights need, or what the board holds."""
         lowest = {p.name: p.values[:1] for p in lanes}
-        memories = self.geometry.memories(lowest, workload.precision)
+        memories = self.geometry.memories(self.geometry.lanes(lowest), workload.precision)
         most_halves = int(device.bram36)  # two halves of the double buffer, half a block each
         sums = -(-workload.precision.accumulator_bits // workload.precision.bits)
         needs = (max(need[0], workload.batch_size), max(need[1], workload.batch_size), need[2] * sums)
@@ -174,12 +176,6 @@ class TiledModel(ParallelismModel):
             )
             for name, memory, words, meaning in zip(BUFFERS, memories, needs, meanings, strict=True)
         ]
-
-
-def _bram36(device: Device, depth: Int, memory: Memory) -> Float:
-    if memory.wide:
-        return bank_bram36(device, depth, memory.banks * memory.bits)
-    return memory.banks * bank_bram36(device, depth, np.asarray(memory.bits))
 
 
 def _buffer_violation(point: DesignPoint, solved: list[Solved]) -> dict[str, Float]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dse.device import Device
 from dse.estimate import BOUNDS, Float
 from dse.models.loop_nest import LoopNests
-from dse.models.tile_geometry import Int, Nest, TileGeometry, split_candidates
+from dse.models.tile_geometry import Int, Lanes, Nest, TileGeometry, split_candidates
 from dse.models.tile_pipeline import TileCounts, TileReading, TileTimes, convolve_cycles, weight_grad_cycles
 from dse.space import DesignPoint
 from dse.workload import PHASES, Workload
@@ -87,6 +87,7 @@ class TilingProblem:
     device: Device
     reading: TiledReading
     point: DesignPoint
+    lanes: Lanes
     nest: Nest
 
     @staticmethod
@@ -95,9 +96,9 @@ class TilingProblem:
         nests: LoopNests, k: int,
     ) -> TilingProblem:  # fmt: skip
         """The problem of nest number ``k``."""
-        shape = (next(iter(point.values())).size, 1)
-        m, n, groups = (np.full(shape, int(column[k])) for column in (nests.m, nests.n, nests.groups))
-        side = geometry.side_by_side(point, m, n, groups)
+        lanes, batch = geometry.lanes(point), workload.batch_size
+        m, n, groups = (np.full_like(lanes.m, int(column[k])) for column in (nests.m, nests.n, nests.groups))
+        side = geometry.side_by_side(lanes, m, n, groups)
         is_fc = bool(nests.is_fc[k])
         fold = is_fc and reading.fold_fc
         nest = Nest(
@@ -107,8 +108,10 @@ class TilingProblem:
             n=n * side,
             repeats=-(-groups // side),
             side=side,
-            batch=1 if fold else workload.batch_size,
-            r=workload.batch_size if fold else int(nests.r[k]),
+            batch=np.ones_like(m) if fold else -(-batch // lanes.b),
+            samples=np.ones_like(m) if fold else np.minimum(lanes.b, batch),
+            folded=fold,
+            r=batch if fold else int(nests.r[k]),
             c=int(nests.c[k]),
             taps=int(nests.taps[k]),
             kr=int(nests.kr[k]),
@@ -116,7 +119,7 @@ class TilingProblem:
             cols=int((nests.c[k] - 1) * nests.sc[k] + nests.kc[k]),
             sum_words=-(-workload.precision.accumulator_bits // workload.precision.bits),
         )
-        return TilingProblem(geometry, workload, device, reading, point, nest)
+        return TilingProblem(geometry, workload, device, reading, point, lanes, nest)
 
     @property
     def width(self) -> int:
@@ -129,7 +132,7 @@ class TilingProblem:
 
     def best(self, fixed: Mapping[str, int]) -> Solved:
         """The fastest tiling that fits the buffers (the smallest where none does), the tiles in ``fixed`` given."""
-        chunks = self.geometry.chunks(self.point, self.nest)
+        chunks = self.geometry.chunks(self.lanes, self.nest)
         if "tn" in fixed:
             chunks = [np.minimum(np.full_like(self.nest.n, fixed["tn"]), self.nest.n)]
         found = self._best_of(chunks[0], fixed)
@@ -143,61 +146,59 @@ class TilingProblem:
         The lanes compute the whole map once per output tile; the map is loaded as often, and all weights once. Each of
         the three goes on by itself, so that the longest is a bound.
         """
-        g, point, nest = self.geometry, self.point, self.nest
-        rows, tiles = np.full_like(nest.n, nest.r), -(-nest.m // g.m_tile(point))
+        g, lanes, nest = self.geometry, self.lanes, self.nest
+        rows, tiles = np.full_like(nest.n, nest.r), -(-nest.m // lanes.m)
         restart = 0 if nest.is_fc else self._restart
         paces = []
-        for chunk in g.chunks(point, nest):
-            pace = nest.batch * g.compute(point, nest, chunk, rows)
+        for chunk in g.chunks(lanes, nest):
+            pace = nest.batch * g.compute(lanes, nest, chunk, rows)
             if self.reading.memory_time and nest.kr >= nest.sr:
-                load = restart + g.load_beats(point, nest, chunk, rows, self.width)
+                load = restart + g.load_beats(lanes, nest, chunk, rows, self.width)
                 pace = np.maximum(pace, nest.batch * load)
             if self.reading.memory_time and not self.reading.tiles.hide_first_weights:
-                pace = np.maximum(pace, g.weight_beats(point, nest, chunk, self.width))
+                pace = np.maximum(pace, g.weight_beats(lanes, nest, chunk, self.width))
             paces.append(-(-nest.n // chunk) * pace.astype(np.float64))
         return np.asarray((nest.repeats * tiles * np.min(paces, axis=0))[:, 0])
 
     def times(self, chunk: Int, tr: Int, row_tiles: Int) -> TileTimes:
         """Cycles of a tile of ``tr`` rows where the map is cut into ``row_tiles``."""
-        g, point, nest, width = self.geometry, self.point, self.nest, self.width
-        compute = g.compute(point, nest, chunk, tr)
+        g, lanes, nest, width = self.geometry, self.lanes, self.nest, self.width
+        compute = g.compute(lanes, nest, chunk, tr)
         if not self.reading.memory_time:
             return TileTimes(np.zeros_like(compute), compute, np.zeros_like(compute), np.zeros_like(compute))
         covers = row_tiles == 1
         penalty = self.reading.layout_penalty
-        loads = np.where(covers, 1, g.load_bursts(point, nest, chunk)) if penalty else np.ones_like(tr)
-        moves = np.where(covers, 1, g.tile_bursts(point)) if penalty else np.ones_like(tr)
+        loads = np.where(covers, 1, g.load_bursts(lanes, nest, chunk)) if penalty else np.ones_like(tr)
+        moves = np.where(covers, 1, g.tile_bursts(lanes)) if penalty else np.ones_like(tr)
         # Chunks of a fully connected layer follow each other in DRAM: a restart would be between layers only.
         restart = 0 if nest.is_fc else self._restart
-        beats = g.tile_beats(point, nest, tr, width)
+        beats = g.tile_beats(lanes, nest, tr, width)
         return TileTimes(
-            load=restart * loads + g.load_beats(point, nest, chunk, tr, width),
+            load=restart * loads + g.load_beats(lanes, nest, chunk, tr, width),
             compute=compute,
             store=np.where(moves > 1, restart * moves, 0) + beats,
             error=restart * moves + beats,
         )
 
     def _best_of(self, chunk: Int, fixed: Mapping[str, int]) -> Solved:
-        g, point, nest = self.geometry, self.point, self.nest
-        tr = np.full_like(nest.n, fixed["tr"]) if "tr" in fixed else g.row_candidates(point, nest)
+        g, lanes, nest = self.geometry, self.lanes, self.nest
+        tr = np.full_like(nest.n, fixed["tr"]) if "tr" in fixed else g.row_candidates(lanes, nest)
         tr = np.minimum(tr, nest.r)
         row_tiles = -(-nest.r // tr)
         full, last = self.times(chunk, tr, row_tiles), self.times(chunk, nest.r - (row_tiles - 1) * tr, row_tiles)
-        m_tile, weight_words = g.m_tile(point), g.weight_words(point, nest)
+        m_tile, weight_words = lanes.m, g.weight_words(lanes, nest)
         if nest.phase == "weight_grad":
             weight_words = weight_words * nest.sum_words
         m_tiles = -(-nest.m // m_tile)
         if "m_on" in fixed:
             on_chip = np.minimum(-(-fixed["m_on"] // m_tile), m_tiles)
         else:
-            on_chip = np.clip(point["wei_words"][:, None] // weight_words, 1, m_tiles)
+            on_chip = np.clip(self.point["wei_words"][:, None] // weight_words, 1, m_tiles)
         restart = np.asarray(0 if nest.is_fc else self._restart)
-        counts = TileCounts(
-            np.asarray(nest.batch), row_tiles, m_tiles, -(-nest.n // chunk), -(-m_tiles // on_chip), restart
-        )
+        counts = TileCounts(nest.batch, row_tiles, m_tiles, -(-nest.n // chunk), -(-m_tiles // on_chip), restart)
         cycles, update, on_chip = self._cycles(full, last, counts, chunk, on_chip, "m_on" in fixed)
-        ifm, ofm = g.map_words(point, nest, chunk, tr)
-        fits = (ifm <= point["ifm_words"][:, None]) & (ofm <= point["ofm_words"][:, None])
+        ifm, ofm = g.map_words(lanes, nest, chunk, tr)
+        fits = (ifm <= self.point["ifm_words"][:, None]) & (ofm <= self.point["ofm_words"][:, None])
         pick = _choose(cycles + update, fits, tr)
 
         def at(array: Array) -> Array:
@@ -225,7 +226,7 @@ class TilingProblem:
         """Cycles of the nest [S,J], of its update, and the m tiles on chip at that."""
         weights = np.zeros_like(chunk)
         if self.reading.memory_time:
-            weights = self.geometry.weight_beats(self.point, self.nest, chunk, self.width)
+            weights = self.geometry.weight_beats(self.lanes, self.nest, chunk, self.width)
         tiles = self.reading.tiles
         if self.nest.phase == "weight_grad":
             cycles, update = weight_grad_cycles(full, last, counts, weights, tiles)
@@ -241,11 +242,12 @@ class TilingProblem:
     ) -> tuple[Float, Int]:
         """Cycles [S,J] at the best number of m tiles on chip, and that number [S,J]: a third axis searches it."""
         on_chip = most[:, :, None] if fixed else np.minimum(split_candidates(counts.m_tiles), most)[:, None, :]
-        m_tile, channels = self.geometry.m_tile(self.point)[:, :, None], self.nest.m[:, :, None]
+        m_tile, channels = self.lanes.m[:, :, None], self.nest.m[:, :, None]
         groups = channels // (on_chip * m_tile)
         rest = -(-(channels - groups * on_chip * m_tile) // m_tile)
         deep_counts = replace(
             counts,
+            batch=counts.batch[:, :, None],
             row_tiles=counts.row_tiles[:, :, None],
             m_tiles=counts.m_tiles[:, :, None],
             n_chunks=counts.n_chunks[:, :, None],
@@ -266,18 +268,18 @@ class TilingProblem:
         restart = 0 if self.nest.is_fc else self._restart
         bursts = np.ones_like(m_tiles)
         if self.reading.layout_penalty:
-            fragments = self.geometry.weight_fragments(self.point, chunk)[:, :, None]
+            fragments = self.geometry.weight_fragments(self.lanes, chunk)[:, :, None]
             bursts = np.where(fragments > 1, fragments * m_tiles, 1)
         return weights[:, :, None] * m_tiles + restart * bursts
 
     def _traffic(self, chunk: Int, tr: Int) -> Float:
         """DRAM bytes of the nest run once [S,1], weights of the update not counted."""
-        nest, geometry = self.nest, self.geometry
-        m_tiles, n_chunks = -(-nest.m // geometry.m_tile(self.point)), -(-nest.n // chunk)
+        nest, maps = self.nest, 1 if self.nest.folded else self.workload.batch_size
+        m_tiles, n_chunks = -(-nest.m // self.lanes.m), -(-nest.n // chunk)
         row_tiles = -(-nest.r // tr)
         rows = (row_tiles - 1) * nest.rows(tr) + nest.rows(nest.r - (row_tiles - 1) * tr)
-        streamed = nest.batch * m_tiles * nest.n * rows * float(nest.cols)
-        outputs = nest.batch * nest.m * nest.r * float(nest.c)
+        streamed = maps * m_tiles * nest.n * rows * float(nest.cols)
+        outputs = maps * nest.m * nest.r * float(nest.c)
         weights = nest.m * nest.n * float(nest.taps) / nest.side
         if nest.phase == "weight_grad":
             words = streamed + np.where(row_tiles == 1, outputs, outputs * n_chunks)

@@ -24,7 +24,7 @@ def _every_tiling(family, work, point, reading, k):
     """Cycles of nest ``k`` under every (tr, m_on) that fits the buffers, tried one by one."""
     nests = loop_nests(work.network)
     problem = TilingProblem.of(family.geometry, work, BOARD, family.settings[reading], point, nests, k)
-    m_tile = int(family.geometry.m_tile(point)[0, 0])
+    m_tile = int(problem.lanes.m[0, 0])
     depths = [int(point[name][0]) for name in ("ifm_words", "ofm_words", "wei_words")]
     for tr in range(1, problem.nest.r + 1):
         for m_on in range(m_tile, -(-int(problem.nest.m[0, 0]) // m_tile) * m_tile + 1, m_tile):
@@ -86,7 +86,7 @@ def test_feature_map_tiling_is_the_best_of_whole_rows_of_lanes(shape, batch, row
         if problem.nest.is_fc:
             continue
         best, tried = problem.best({}), []
-        for chunk in problem.geometry.chunks(point, problem.nest):
+        for chunk in problem.geometry.chunks(problem.lanes, problem.nest):
             for tr in range(rows, problem.nest.r + rows, rows):
                 solved = problem.best({"tr": tr, "tn": int(chunk[0, 0])})
                 if solved.fits[0]:
