@@ -53,7 +53,7 @@ def port_costs(workload: Workload, device: Device, blocks_of: NDArray[np.int64],
     table = stream_table(workload.network, bits, PUBLISHED if published else FUSED)
     width = max(device.dma_port_bits // bits, 1)
     times = np.where(table.per_sample == 1, batch, 1)
-    blocks = -(-table.channels // blocks_of) if published else np.ones_like(blocks_of)
+    blocks = -(-table.channels // blocks_of) if published else np.int64(1)
     restarts = np.where((table.pixels == 1) & (not published), 1, times)
     cycles = times * -(-table.port // width) + device.dma_restart_cycles * restarts * table.passes * blocks
     return AuxiliaryCosts(table.layer, table.phase, cycles.astype(np.float64), moved_bytes(workload, table))

@@ -9,7 +9,7 @@ of the unrolled channels, so that input and output tiles both are whole blocks (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,11 @@ class Nest:
     sum_words: int
     """Words of the weight buffer that a running sum takes."""
 
+    def take(self, rows: Int) -> Nest:
+        """The nest on the points ``rows``."""
+        names = ("m", "n", "repeats", "side", "batch", "samples")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
     def rows(self, t: Int) -> Int:
         """Rows of the streamed map that ``t`` output rows need."""
         return np.asarray((t - 1) * self.sr + self.kr)
@@ -70,6 +75,10 @@ class Lanes:
     n: Int
     r: Int
     c: Int
+
+    def take(self, rows: Int) -> Lanes:
+        """The lanes of the points ``rows``."""
+        return Lanes(*(getattr(self, axis)[rows] for axis in AXES))
 
     @property
     def count(self) -> Int:

@@ -12,14 +12,15 @@ tiles are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.estimate import Float
 
-__all__ = ["TileCounts", "TileReading", "TileTimes", "convolve_cycles", "weight_grad_cycles"]
+__all__ = ["TileCounts", "TileReading", "TileTimes", "convolve_cycles", "grouped_floor", "weight_grad_cycles"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,33 @@ def convolve_cycles(
     extra = groups * _first_image(last, n, one, reading)
     extra = extra + np.where(rest > 0, _first_image(last, n, rest, reading), 0)
     return np.asarray(total + extra, dtype=np.float64)
+
+
+def grouped_floor(
+    full: TileTimes, last: TileTimes, counts: TileCounts, total_weights: NDArray[np.int64], reading: TileReading
+) -> Float:
+    """No number of groups from ``counts.m_groups`` up makes input_grad faster than this, float, in the broadcast shape.
+
+    ``total_weights`` are the cycles to load the weights of all groups, without what a group costs beside. The wait for
+    weights is convex in a group's load, so that groups of equal size, however many, wait least; over a real number of
+    groups the cycles are then linear between the points at which a wait ends.
+    """
+    none = np.zeros_like(total_weights)
+    base = convolve_cycles(full, last, replace(counts, m_groups=none), none, None, reading)
+    last = full if reading.full_last_chunk else last
+    busy = np.maximum(last.load, last.compute)
+    end = none if reading.prefetch else counts.batch * (counts.restart + np.minimum(full.compute, full.store))
+
+    def grouped(groups: NDArray[Any]) -> Float:
+        wait = (counts.n_chunks - 1) * np.maximum(total_weights - groups * busy, 0)
+        if not reading.hide_first_weights:
+            wait = wait + np.maximum(total_weights - groups * last.load, 0)
+        return np.asarray(groups * end + wait)
+
+    corners = [total_weights / np.maximum(pace, 1) for pace in (busy, last.load)]
+    within = [np.clip(corner, counts.m_groups, counts.m_tiles) for corner in corners]
+    ends = [np.broadcast_to(groups, base.shape) for groups in (counts.m_groups, counts.m_tiles)]
+    return base + np.minimum.reduce([grouped(groups) for groups in (*within, *ends)]) * (1 - 1e-12)
 
 
 def weight_grad_cycles(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +21,7 @@ from dse.models.memory import bank_bram36, depth_granule, legal_depths, publishe
 from dse.models.tile_geometry import BUFFERS, TileGeometry
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
+from dse.network import Network
 from dse.space import DesignPoint, Parameter
 from dse.workload import PHASES, Workload
 
@@ -68,10 +71,10 @@ class TiledModel(ParallelismModel):
     def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> Float:
         """Each nest at the pace of its lanes or of its ports, whichever is slower, and all other operations [S]."""
         name = self._reading(reading)
-        total = self._auxiliary(workload, device, point, name).cycles.sum(axis=1)
+        total = self._auxiliary(workload, device, point, name).cycles.sum(axis=-1)
         total = np.broadcast_to(total, (next(iter(point.values())).size,)).copy()
-        for k in range(len(loop_nests(workload.network))):
-            total += self._problem(workload, device, point, name, k).floor_cycles()
+        for k, times in zip(*_distinct(workload.network), strict=True):
+            total += times * self._problem(workload, device, point, name, int(k)).floor_cycles()
         return total
 
     def _auxiliary(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> AuxiliaryCosts:
@@ -110,8 +113,7 @@ class TiledModel(ParallelismModel):
 
     def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs:
         nests, count = loop_nests(workload.network), next(iter(point.values())).size
-        fixed = self._fixed(workload, tiling)
-        solved = [self._problem(workload, device, point, reading, k).best(fixed[k]) for k in range(len(nests))]
+        solved = self._solved(workload, device, point, reading, self._fixed(workload, tiling))
         grads = np.flatnonzero(nests.of_phase("weight_grad"))
         aux = self._auxiliary(workload, device, point, reading)
         parameters = workload.network.table["parameters"][nests.layer[grads]]
@@ -133,6 +135,24 @@ class TiledModel(ParallelismModel):
             tiling={t: columns([s.tiles[t] for s in solved], 0, 0).astype(np.int64) for t in self.tiles},
             violation=_buffer_violation(point, solved),
         )
+
+    def _solved(
+        self,
+        workload: Workload,
+        device: Device,
+        point: DesignPoint,
+        reading: str,
+        fixed: Mapping[int, Mapping[str, int]],
+    ) -> list[Solved]:
+        """The best tiling of every nest; nests with the same bounds and given tiles share one."""
+        known: dict[tuple[object, ...], Solved] = {}
+        solved = []
+        for k, same in enumerate(_same(workload.network)):
+            key = (same, *sorted(fixed[k].items()))
+            if key not in known:
+                known[key] = self._problem(workload, device, point, reading, k).best(fixed[k])
+            solved.append(known[key])
+        return solved
 
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision = workload.precision
@@ -178,9 +198,24 @@ class TiledModel(ParallelismModel):
         ]
 
 
+@lru_cache(maxsize=64)
+def _same(network: Network) -> tuple[int, ...]:
+    """For each nest the first one with the same bounds."""
+    nests = loop_nests(network)
+    bounds = np.stack([getattr(nests, f.name) for f in fields(nests) if f.name not in ("layer", "reads")])
+    first: dict[tuple[int, ...], int] = {}
+    return tuple(first.setdefault(tuple(column), k) for k, column in enumerate(bounds.T.tolist()))
+
+
+def _distinct(network: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nests that differ in their bounds, and how often each occurs."""
+    numbers, counts = np.unique(np.array(_same(network), dtype=np.int64), return_counts=True)
+    return numbers, counts
+
+
 def _buffer_violation(point: DesignPoint, solved: list[Solved]) -> dict[str, Float]:
     violation = {}
     for number, name in enumerate(BUFFERS):
-        needs = [s.need[number] for s in solved] or [np.zeros_like(point[name])]
+        needs = [s.need[number] for s in {id(s): s for s in solved}.values()] or [np.zeros_like(point[name])]
         violation[name] = np.max(needs, axis=0) / point[name] - 1.0
     return violation

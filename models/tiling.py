@@ -19,7 +19,14 @@ from dse.device import Device
 from dse.estimate import BOUNDS, Float
 from dse.models.loop_nest import LoopNests
 from dse.models.tile_geometry import Int, Lanes, Nest, TileGeometry, split_candidates
-from dse.models.tile_pipeline import TileCounts, TileReading, TileTimes, convolve_cycles, weight_grad_cycles
+from dse.models.tile_pipeline import (
+    TileCounts,
+    TileReading,
+    TileTimes,
+    convolve_cycles,
+    grouped_floor,
+    weight_grad_cycles,
+)
 from dse.space import DesignPoint
 from dse.workload import PHASES, Workload
 
@@ -149,16 +156,15 @@ class TilingProblem:
         g, lanes, nest = self.geometry, self.lanes, self.nest
         rows, tiles = np.full_like(nest.n, nest.r), -(-nest.m // lanes.m)
         restart = 0 if nest.is_fc else self._restart
-        paces = []
-        for chunk in g.chunks(lanes, nest):
-            pace = nest.batch * g.compute(lanes, nest, chunk, rows)
-            if self.reading.memory_time and nest.kr >= nest.sr:
-                load = restart + g.load_beats(lanes, nest, chunk, rows, self.width)
-                pace = np.maximum(pace, nest.batch * load)
-            if self.reading.memory_time and not self.reading.tiles.hide_first_weights:
-                pace = np.maximum(pace, g.weight_beats(lanes, nest, chunk, self.width))
-            paces.append(-(-nest.n // chunk) * pace.astype(np.float64))
-        return np.asarray((nest.repeats * tiles * np.min(paces, axis=0))[:, 0])
+        # All channels in one chunk wait least where chunks are free; where they are not, there is one size.
+        chunk = np.minimum(nest.n, g.chunks(lanes, nest)[-1]) if g.planar else lanes.n
+        pace = nest.batch * g.compute(lanes, nest, chunk, rows)
+        if self.reading.memory_time and nest.kr >= nest.sr:
+            load = restart + g.load_beats(lanes, nest, chunk, rows, self.width)
+            pace = np.maximum(pace, nest.batch * load)
+        if self.reading.memory_time and not self.reading.tiles.hide_first_weights:
+            pace = np.maximum(pace, g.weight_beats(lanes, nest, chunk, self.width))
+        return np.asarray((nest.repeats * tiles * -(-nest.n // chunk))[:, 0] * pace[:, 0].astype(np.float64))
 
     def times(self, chunk: Int, tr: Int, row_tiles: Int) -> TileTimes:
         """Cycles of a tile of ``tr`` rows where the map is cut into ``row_tiles``."""
@@ -184,36 +190,41 @@ class TilingProblem:
         g, lanes, nest = self.geometry, self.lanes, self.nest
         tr = np.full_like(nest.n, fixed["tr"]) if "tr" in fixed else g.row_candidates(lanes, nest)
         tr = np.minimum(tr, nest.r)
+        ifm, ofm = g.map_words(lanes, nest, chunk, tr)
+        fits = (ifm <= self.point["ifm_words"][:, None]) & (ofm <= self.point["ofm_words"][:, None])
+        smallest = np.argmin(np.broadcast_to(tr, fits.shape), axis=1)
+        allowed = fits.copy()
+        rows = np.arange(len(fits))
+        allowed[rows, smallest] |= ~fits.any(axis=1)
+        allowed[:, 1:] &= np.diff(tr, axis=1) != 0  # candidates are padded by repeats
         row_tiles = -(-nest.r // tr)
         full, last = self.times(chunk, tr, row_tiles), self.times(chunk, nest.r - (row_tiles - 1) * tr, row_tiles)
-        m_tile, weight_words = lanes.m, g.weight_words(lanes, nest)
+        weight_words = g.weight_words(lanes, nest)
         if nest.phase == "weight_grad":
             weight_words = weight_words * nest.sum_words
-        m_tiles = -(-nest.m // m_tile)
+        m_tiles = -(-nest.m // lanes.m)
         if "m_on" in fixed:
-            on_chip = np.minimum(-(-fixed["m_on"] // m_tile), m_tiles)
+            on_chip = np.minimum(-(-fixed["m_on"] // lanes.m), m_tiles)
         else:
             on_chip = np.clip(self.point["wei_words"][:, None] // weight_words, 1, m_tiles)
         restart = np.asarray(0 if nest.is_fc else self._restart)
         counts = TileCounts(nest.batch, row_tiles, m_tiles, -(-nest.n // chunk), -(-m_tiles // on_chip), restart)
-        cycles, update, on_chip = self._cycles(full, last, counts, chunk, on_chip, "m_on" in fixed)
-        ifm, ofm = g.map_words(lanes, nest, chunk, tr)
-        fits = (ifm <= self.point["ifm_words"][:, None]) & (ofm <= self.point["ofm_words"][:, None])
-        pick = _choose(cycles + update, fits, tr)
+        cycles, update, on_chip = self._cycles(full, last, counts, chunk, on_chip, allowed, "m_on" in fixed)
+        pick = np.argmin(np.where(allowed, cycles + update, np.inf), axis=1)
 
         def at(array: Array) -> Array:
-            return np.take_along_axis(np.broadcast_to(array, pick.shape[:1] + cycles.shape[1:]), pick, axis=1)[:, 0]
+            return np.asarray(np.broadcast_to(array, fits.shape)[rows, pick])
 
         waits = (full.load > full.compute) | (full.store > counts.n_chunks * full.compute)
-        repeats, rows, kept = nest.repeats[:, 0], at(tr)[:, None], at(on_chip)[:, None]
+        repeats, chosen, kept = nest.repeats[:, 0], at(tr)[:, None], at(on_chip)[:, None]
         return Solved(
             cycles=at(cycles) * repeats,
             update=at(update) * repeats,
-            dram_bytes=self._traffic(chunk, rows)[:, 0] * repeats,
+            dram_bytes=self._traffic(chunk, chosen)[:, 0] * repeats,
             bound=np.where(at(waits), DMA, COMPUTE),
             tiles={
-                "tr": rows[:, 0],
-                "m_on": np.minimum(kept * m_tile, nest.m)[:, 0],
+                "tr": chosen[:, 0],
+                "m_on": np.minimum(kept * lanes.m, nest.m)[:, 0],
                 "tn": np.minimum(chunk, nest.n)[:, 0],
             },
             need=(at(ifm), at(ofm), (weight_words * kept)[:, 0]),
@@ -221,9 +232,19 @@ class TilingProblem:
         )
 
     def _cycles(
-        self, full: TileTimes, last: TileTimes, counts: TileCounts, chunk: Int, on_chip: Int, fixed: bool
+        self,
+        full: TileTimes,
+        last: TileTimes,
+        counts: TileCounts,
+        chunk: Int,
+        on_chip: Int,
+        allowed: Array,
+        fixed: bool,
     ) -> tuple[Float, Float, Int]:
-        """Cycles of the nest [S,J], of its update, and the m tiles on chip at that."""
+        """Cycles of the nest [S,J], of its update, and the m tiles on chip at that.
+
+        What is not ``allowed`` [S,J], or cannot be the fastest of its row, may come out too slow.
+        """
         weights = np.zeros_like(chunk)
         if self.reading.memory_time:
             weights = self.geometry.weight_beats(self.lanes, self.nest, chunk, self.width)
@@ -232,45 +253,68 @@ class TilingProblem:
             cycles, update = weight_grad_cycles(full, last, counts, weights, tiles)
             return cycles, update, on_chip
         if self.nest.phase == "input_grad":
-            cycles, on_chip = self._input_grad(full, last, counts, chunk, weights, on_chip, fixed)
+            cycles, on_chip = self._input_grad(full, last, counts, chunk, weights, on_chip, allowed, fixed)
         else:
             cycles = convolve_cycles(full, last, counts, weights, None, tiles)
         return cycles, np.zeros(cycles.shape), on_chip
 
     def _input_grad(
-        self, full: TileTimes, last: TileTimes, counts: TileCounts, chunk: Int, weights: Int, most: Int, fixed: bool
-    ) -> tuple[Float, Int]:
-        """Cycles [S,J] at the best number of m tiles on chip, and that number [S,J]: a third axis searches it."""
-        on_chip = most[:, :, None] if fixed else np.minimum(split_candidates(counts.m_tiles), most)[:, None, :]
-        m_tile, channels = self.lanes.m[:, :, None], self.nest.m[:, :, None]
-        groups = channels // (on_chip * m_tile)
-        rest = -(-(channels - groups * on_chip * m_tile) // m_tile)
-        deep_counts = replace(
-            counts,
-            batch=counts.batch[:, :, None],
-            row_tiles=counts.row_tiles[:, :, None],
-            m_tiles=counts.m_tiles[:, :, None],
-            n_chunks=counts.n_chunks[:, :, None],
-            m_groups=groups + (rest > 0),
-        )
-        one = self._group_load(np.minimum(on_chip, counts.m_tiles[:, :, None]), chunk, weights)
+        self, full: TileTimes, last: TileTimes, counts: TileCounts, chunk: Int, weights: Int, most: Int, allowed: Array,
+        fixed: bool,
+    ) -> tuple[Float, Int]:  # fmt: skip
+        """Cycles [S,J] at the best number of m tiles on chip, and that number [S,J].
+
+        Where a floor shows that a candidate is not the fastest of its row it is not searched, and infinite.
+        """
+        tiles = self.reading.tiles
+        sizes = most if fixed else np.minimum(split_candidates(counts.m_tiles), most)
+        shares = self._shares(counts.m_tiles, chunk, weights, sizes)
+        cycles = np.full(allowed.shape, np.inf)
+        on_chip = np.ones(allowed.shape, dtype=np.int64)
+
+        def search(s: Int, j: Int) -> None:
+            def at(array: Array) -> Array:
+                return np.asarray(np.broadcast_to(array, allowed.shape)[s, j][:, None])
+
+            groups, full_groups, one, remainder = (share[s] for share in shares)
+            times = [TileTimes(at(t.load), at(t.compute), at(t.store), at(t.error)) for t in (full, last)]
+            few = TileCounts(
+                at(counts.batch), at(counts.row_tiles), at(counts.m_tiles), at(counts.n_chunks), groups, counts.restart
+            )
+            found = convolve_cycles(*times, few, weights[s], (full_groups, one, remainder), tiles)
+            pick, rows = np.argmin(found, axis=1), np.arange(len(s))
+            cycles[s, j], on_chip[s, j] = found[rows, pick], sizes[s, pick]
+
+        if fixed:
+            search(*np.nonzero(allowed))
+            return cycles, on_chip
+        total = self._group_load(counts.m_tiles, chunk, weights) - (0 if self.nest.is_fc else self._restart)
+        fewest = replace(counts, m_groups=-(-counts.m_tiles // most))
+        least = np.where(allowed, grouped_floor(full, last, fewest, np.maximum(total, 0), tiles), np.inf)
+        promising = np.argmin(least, axis=1)
+        rows = np.arange(len(promising))
+        search(rows, promising)
+        least[rows, promising] = np.inf
+        search(*np.nonzero(least <= cycles[rows, promising][:, None]))
+        return cycles, on_chip
+
+    def _shares(self, m_tiles: Int, chunk: Int, weights: Int, on_chip: Int) -> tuple[Int, Int, Int, Int]:
+        """With ``on_chip`` m tiles in a group: groups, full ones, and the loads of a full and of the last one [S,K]."""
+        m = self.lanes.m
+        full = self.nest.m // (on_chip * m)
+        rest = -(-(self.nest.m - full * on_chip * m) // m)
+        one = self._group_load(np.minimum(on_chip, m_tiles), chunk, weights)
         remainder = np.where(rest > 0, self._group_load(rest, chunk, weights), 0)
-        group_weights = (groups, one, remainder)
-        cycles = convolve_cycles(_deep(full), _deep(last), deep_counts, one, group_weights, self.reading.tiles)
-        pick = np.argmin(cycles, axis=2)[:, :, None]
-        return (
-            np.take_along_axis(cycles, pick, axis=2)[:, :, 0],
-            np.take_along_axis(np.broadcast_to(on_chip, cycles.shape), pick, axis=2)[:, :, 0],
-        )
+        return full + (rest > 0), full, one, remainder
 
     def _group_load(self, m_tiles: Int, chunk: Int, weights: Int) -> Int:
         """Cycles to load the weights of ``m_tiles`` output tiles and one chunk, against the layout's grain."""
         restart = 0 if self.nest.is_fc else self._restart
         bursts = np.ones_like(m_tiles)
         if self.reading.layout_penalty:
-            fragments = self.geometry.weight_fragments(self.lanes, chunk)[:, :, None]
+            fragments = self.geometry.weight_fragments(self.lanes, chunk)
             bursts = np.where(fragments > 1, fragments * m_tiles, 1)
-        return weights[:, :, None] * m_tiles + restart * bursts
+        return weights * m_tiles + restart * bursts
 
     def _traffic(self, chunk: Int, tr: Int) -> Float:
         """DRAM bytes of the nest run once [S,1], weights of the update not counted."""
@@ -286,14 +330,3 @@ class TilingProblem:
         else:
             words = streamed + outputs + weights
         return np.asarray(words * self.workload.precision.bytes)
-
-
-def _deep(t: TileTimes) -> TileTimes:
-    return TileTimes(*(np.asarray(a)[:, :, None] for a in (t.load, t.compute, t.store, t.error)))
-
-
-def _choose(cycles: Float, fits: Array, tr: Int) -> Int:
-    """Index [S,1] of the fastest candidate that fits; of the fewest rows where none does."""
-    fastest = np.argmin(np.where(fits, cycles, np.inf), axis=1)
-    smallest = np.argmin(np.broadcast_to(tr, cycles.shape), axis=1)
-    return np.asarray(np.where(fits.any(axis=1), fastest, smallest)[:, None])
