@@ -253,7 +253,8 @@ def phase_macs(workload: Workload) -> Float:
     """Multiply-accumulates per iteration of every layer and phase [L,P]."""
     table = workload.network.table
     macs = table["macs"].astype(np.float64) * workload.batch_size
-    return np.stack([macs, macs * table["needs_input_grad"], macs, np.zeros_like(macs)], axis=1)
+    grads = macs * table["needs_input_grad"], macs * table["needs_weight_grad"]
+    return np.stack([macs, *grads, np.zeros_like(macs)], axis=1)
 
 
 def _violations(device: Device, resources: Mapping[str, Float], dram: Float) -> dict[str, Float]:

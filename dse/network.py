@@ -15,7 +15,7 @@ __all__ = ["MAC_OPERATIONS", "Layer", "Network", "Shape"]
 Shape = tuple[int, int, int]
 """(channels, height, width) of one sample."""
 
-MAC_OPERATIONS = ("conv", "fc")
+MAC_OPERATIONS = ("conv", "conv_transpose", "fc", "matmul")
 """Operations that run on the multiplier array; every other operation is auxiliary."""
 
 
@@ -26,7 +26,8 @@ class Layer:
     ``padding`` is (top, left, bottom, right) in pixels; ``kernel``, ``stride`` and ``dilation`` are (rows, columns).
     ``inputs`` names the producing layers, ``"input"`` being the network's input. ``parameters`` counts trainable
     scalars. ``needs_input_grad`` is False where no layer before this one has parameters, so that nobody reads the
-    gradient of its input.
+    gradient of its (for a ``matmul``: first) input. A ``matmul`` has no weights: its second input takes their place,
+    other ones for every sample, and ``needs_weight_grad`` is False where nobody reads that input's gradient.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Layer:
     bias: bool = False
     parameters: int = 0
     needs_input_grad: bool = True
+    needs_weight_grad: bool = True
 
     @property
     def in_elements(self) -> int:
@@ -60,12 +62,15 @@ class Layer:
         """Multiply-accumulates of the forward pass of one sample (0 for an auxiliary operation)."""
         if self.op not in MAC_OPERATIONS:
             return 0
-        return self.out_elements * (self.in_shape[0] // self.groups) * self.kernel[0] * self.kernel[1]
+        taps = self.kernel[0] * self.kernel[1]
+        if self.op == "conv_transpose":
+            return self.in_elements * (self.out_shape[0] // self.groups) * taps
+        return self.out_elements * (self.in_shape[0] // self.groups) * taps
 
     @property
     def training_macs(self) -> int:
-        """MACs of forward, weight gradient and, where needed, input gradient of one sample."""
-        return self.macs * (3 if self.needs_input_grad else 2)
+        """MACs of forward and, where needed, input and weight gradient of one sample."""
+        return self.macs * (1 + self.needs_input_grad + self.needs_weight_grad)
 
 
 @dataclass(frozen=True)
@@ -103,11 +108,20 @@ class Network:
 
         ``m``/``n`` output/input channels, ``r``/``c`` output rows/columns, ``h``/``w`` input rows/columns,
         ``kr``/``kc`` kernel, ``sr``/``sc`` stride, ``dr``/``dc`` dilation, ``groups``, ``macs`` (forward, one sample),
-        ``parameters``, ``in_elements``, ``out_elements``, ``is_mac`` and ``needs_input_grad`` (0 or 1).
+        ``parameters``, ``in_elements``, ``out_elements``, ``is_mac``, ``needs_input_grad`` and ``needs_weight_grad``
+        (0 or 1).
         """
         import numpy as np  # here, so that listing networks does not wait for it
 
         return {key: np.array([row[key] for row in map(_row, self.layers)], dtype=np.int64) for key in _COLUMNS}
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.source, self.input_shape, self.layers, self.path))
+
+    def __hash__(self) -> int:
+        """Computed once: networks are keys of the models' caches."""
+        return self._hash
 
     def __getitem__(self, name: str) -> Layer:
         """The layer called ``name``. Raises KeyError."""
@@ -119,7 +133,7 @@ class Network:
 
 _COLUMNS = (
     "m", "n", "r", "c", "h", "w", "kr", "kc", "sr", "sc", "dr", "dc", "groups", "macs", "parameters",
-    "in_elements", "out_elements", "is_mac", "needs_input_grad",
+    "in_elements", "out_elements", "is_mac", "needs_input_grad", "needs_weight_grad",
 )  # fmt: skip
 
 
@@ -131,4 +145,5 @@ def _row(layer: Layer) -> dict[str, Any]:
         "dr": layer.dilation[0], "dc": layer.dilation[1], "groups": layer.groups, "macs": layer.macs,
         "parameters": layer.parameters, "in_elements": layer.in_elements, "out_elements": layer.out_elements,
         "is_mac": int(layer.op in MAC_OPERATIONS), "needs_input_grad": int(layer.needs_input_grad),
+        "needs_weight_grad": int(layer.needs_weight_grad),
     }  # fmt: skip

@@ -34,7 +34,13 @@ _IM2COL: Phases = {
     "input_grad": (Pass(("columns",), ("in",)),),
 }
 _SWAP: Phases = {"update": (Pass(("parameters", "parameters"), ("parameters",)),)}
-_AUXILIARY: Mapping[str, Phases] = {"conv": {**_IM2COL, **_SWAP}, "fc": _SWAP}
+_COL2IM: Phases = {
+    "forward": (Pass(("columns",), ("out",)),),
+    "input_grad": (Pass(("out",), ("columns",)),),
+}
+_AUXILIARY: Mapping[str, Phases] = {
+    "conv": {**_IM2COL, **_SWAP}, "conv_transpose": {**_COL2IM, **_SWAP}, "fc": _SWAP,
+}  # fmt: skip
 # Not counted in the published 288 ms: the loss and re-layouts take no auxiliary kernel's time.
 _PUBLISHED: Mapping[str, Phases] = {**_AUXILIARY, "flatten": {}, "sum_square_error": {}, "softmax_cross_entropy": {}}
 
@@ -149,7 +155,10 @@ class Batch(ParallelismModel):
 
 @dataclass(frozen=True)
 class _Gemms:
-    """Bounds of the K matrix products of a training step, int64 [K]: C*K^2, F and H*W of each layer and phase."""
+    """Bounds of the K matrix products of a training step, int64 [K]: C*K^2, F and H*W of each layer and phase.
+
+    Those of a transposed convolution are the convolution's that it runs backwards.
+    """
 
     layer: Int
     phase: Int
@@ -158,17 +167,24 @@ class _Gemms:
     pixels: Int
     is_fc: NDArray[np.bool_]
     groups: Int
+    sums_filters: NDArray[np.bool_]
+    """The product sums over the filters: an input gradient, or a transposed convolution forward."""
+    per_sample: NDArray[np.bool_]
+    """Both factors are other ones for every sample."""
 
 
 @lru_cache(maxsize=64)
 def _gemms(network: Network) -> _Gemms:
     nests, table = loop_nests(network), network.table
-    row = nests.layer
-    is_fc = nests.is_fc == 1
-    channels = np.where(nests.of_phase("input_grad"), nests.m, nests.n)
-    filters = np.where(nests.of_phase("input_grad"), nests.n, nests.m)
-    pixels = (table["r"] * table["c"])[row]
-    return _Gemms(row, nests.phase, channels * nests.taps, filters, pixels, is_fc, nests.groups)
+    row, transposed = nests.layer, nests.transposed == 1
+    sums_filters = np.where(transposed, nests.of_phase("forward"), nests.of_phase("input_grad"))
+    channels = np.where(sums_filters, nests.m, nests.n)
+    filters = np.where(sums_filters, nests.n, nests.m)
+    pixels = np.where(transposed, (table["h"] * table["w"])[row], (table["r"] * table["c"])[row])
+    return _Gemms(
+        row, nests.phase, channels * nests.taps, filters, pixels, nests.is_fc == 1, nests.groups, sums_filters,
+        nests.per_sample == 1,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -178,7 +194,8 @@ def _gemm_tables(network: Network, sides: int, restart: int) -> tuple[Float, Flo
 
     Padded tiles: a tile of t_i^3 products per sample takes t_i^2 cycles (DarkFPGA section IV.C). Each cycle reads one
     value per sample and one weight that all share, a fully connected layer t_i weights; results leave once per
-    reduction (section IV.A). The weight gradient, which the paper leaves out, reads activation and error per sample.
+    reduction (section IV.A). The weight gradient, which the paper leaves out, reads activation and error per sample, as
+    does a product of two activations in all phases.
     Tiles of a reduction follow each other in DRAM, so that a stream restarts once per output tile (once per row of
     them where maps are single pixels); the ``restart`` cycles are waited for as far as they outlast the tile in the
     other half of the double buffer.
@@ -193,11 +210,12 @@ def _gemm_tables(network: Network, sides: int, restart: int) -> tuple[Float, Flo
     pixels = np.where(g.is_fc, 1, pad(g.pixels))
     cycles = (columns * filters * pixels // t_i).astype(np.float64)
     weight_grad = g.phase == PHASES.index("weight_grad")
-    reduction = np.where(g.phase == PHASES.index("input_grad"), filters, columns)
-    per_sample = np.where(weight_grad, 2.0, 1.0 + t_i / reduction)
-    shared = np.where(weight_grad, t_i / pixels, np.where(g.is_fc, t_i, 1.0))
+    reduction = np.where(weight_grad, pixels, np.where(g.sums_filters, filters, columns))
+    leave = t_i / reduction
+    per_sample = np.where(g.per_sample, 2.0 + leave, np.where(weight_grad, 2.0, 1.0 + leave))
+    shared = np.where(g.per_sample, 0.0, np.where(weight_grad, leave, np.where(g.is_fc, t_i, 1.0)))
     moved = cycles * g.groups * per_sample, cycles * g.groups * shared
-    outer = np.where(g.phase == PHASES.index("input_grad"), columns, filters) // t_i
+    outer = np.where(g.sums_filters, columns, filters) // t_i
     runs = outer * np.where(g.is_fc, 1, np.where(weight_grad, columns, pixels) // t_i)
     waits = runs * np.maximum(restart - np.where(g.is_fc, t_i, t_i * t_i), 0)
     return (cycles + waits) * g.groups, *moved

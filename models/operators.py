@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.errors import InputError, did_you_mean
-from dse.network import Layer, Network
+from dse.network import MAC_OPERATIONS, Layer, Network
 from dse.workload import PHASES
 
 __all__ = ["COPY", "OPERATIONS", "Pass", "StreamTable", "stream_table"]
@@ -94,6 +94,18 @@ OPERATIONS: Mapping[str, Phases] = {
         "weight_grad": (Pass(("out",), ("parameters",)),),
         "update": _UPDATE,
     },
+    # The gradient is summed over the batch; the map is read by those that use it.
+    "parameter": {
+        "forward": (Pass(("parameters",)),),
+        "weight_grad": (Pass(("out",), ("parameters",)),),
+        "update": _UPDATE,
+    },
+    # Rows of the table are looked up, and their gradients added to; the update walks the whole table.
+    "embedding": {
+        "forward": (Pass(("in", "out"), ("out",)),),
+        "weight_grad": (Pass(("out", "in", "out"), ("out",)),),
+        "update": _UPDATE,
+    },
     # Maximum, sum of exponentials, quotient.
     "softmax_cross_entropy": {
         "forward": (Pass(("in",)), Pass(("in",)), Pass(("in",), ("out",))),
@@ -148,7 +160,7 @@ def _stream_table(
     costs: dict[str, Phases] = {**OPERATIONS, **{op: dict(phases) for op, phases in overrides}}
     rows = []
     for number, layer in enumerate(network.layers):
-        if layer.op not in costs and layer.macs == 0:
+        if layer.op not in costs and layer.op not in MAC_OPERATIONS:
             where = f"network {network.name}: layer {layer.name}"
             raise InputError(where, "this operation has no cost", layer.op, did_you_mean(layer.op, costs))
         for phase, passes in costs.get(layer.op, {}).items():
@@ -176,7 +188,9 @@ def _count(layer: Layer, passes: Sequence[Pass], bits: int) -> tuple[int, ...]:
 
 def _elements(layer: Layer, stream: str, bits: int) -> int:
     """Elements of one stream per sample (per batch for ``parameters``)."""
-    (n, _, _), (_, r, c) = layer.in_shape, layer.out_shape
+    (n, h, w), (m, r, c) = layer.in_shape, layer.out_shape
+    if layer.op == "conv_transpose":
+        n, r, c = m, h, w
     taps = layer.kernel[0] * layer.kernel[1]
     return {
         "in": layer.in_elements,

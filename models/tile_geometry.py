@@ -55,6 +55,8 @@ class Nest:
     """Columns of the streamed map that a row of outputs needs."""
     sum_words: int
     """Words of the weight buffer that a running sum takes."""
+    per_sample: bool = False
+    """Each sample has weights of its own (a product of two activations): samples count as groups of a batch of one."""
 
     def take(self, rows: Int) -> Nest:
         """The nest on the points ``rows``."""

@@ -105,6 +105,9 @@ class TilingProblem:
         """The problem of nest number ``k``."""
         lanes, batch = geometry.lanes(point), workload.batch_size
         m, n, groups = (np.full_like(lanes.m, int(column[k])) for column in (nests.m, nests.n, nests.groups))
+        per_sample = bool(nests.per_sample[k])
+        if per_sample:  # lanes share their weights over samples, so that those along b take one
+            groups, batch = groups * batch, 1
         side = geometry.side_by_side(lanes, m, n, groups)
         is_fc = bool(nests.is_fc[k])
         fold = is_fc and reading.fold_fc
@@ -125,6 +128,7 @@ class TilingProblem:
             sr=int(nests.sr[k]),
             cols=int((nests.c[k] - 1) * nests.sc[k] + nests.kc[k]),
             sum_words=-(-workload.precision.accumulator_bits // workload.precision.bits),
+            per_sample=per_sample,
         )
         return TilingProblem(geometry, workload, device, reading, point, lanes, nest)
 
@@ -251,6 +255,8 @@ class TilingProblem:
         tiles = self.reading.tiles
         if self.nest.phase == "weight_grad":
             cycles, update = weight_grad_cycles(full, last, counts, weights, tiles)
+            if self.nest.per_sample:  # nothing is updated: the gradients are stored as errors of the second input
+                return cycles + update, np.zeros(cycles.shape), on_chip
             return cycles, update, on_chip
         if self.nest.phase == "input_grad":
             cycles, on_chip = self._input_grad(full, last, counts, chunk, weights, on_chip, allowed, fixed)
@@ -318,7 +324,8 @@ class TilingProblem:
 
     def _traffic(self, chunk: Int, tr: Int) -> Float:
         """DRAM bytes of the nest run once [S,1], weights of the update not counted."""
-        nest, maps = self.nest, 1 if self.nest.folded else self.workload.batch_size
+        nest = self.nest
+        maps = 1 if nest.folded or nest.per_sample else self.workload.batch_size
         m_tiles, n_chunks = -(-nest.m // self.lanes.m), -(-nest.n // chunk)
         row_tiles = -(-nest.r // tr)
         rows = (row_tiles - 1) * nest.rows(tr) + nest.rows(nest.r - (row_tiles - 1) * tr)
@@ -326,7 +333,7 @@ class TilingProblem:
         outputs = maps * nest.m * nest.r * float(nest.c)
         weights = nest.m * nest.n * float(nest.taps) / nest.side
         if nest.phase == "weight_grad":
-            words = streamed + np.where(row_tiles == 1, outputs, outputs * n_chunks)
+            words = streamed + np.where(row_tiles == 1, outputs, outputs * n_chunks) + weights * nest.per_sample
         else:
             words = streamed + outputs + weights
         return np.asarray(words * self.workload.precision.bytes)

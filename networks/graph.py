@@ -46,11 +46,17 @@ def build_network(
     layers: list[Layer] = []
     for spec in ordered:
         layer = infer_layer(spec, [shapes[source] for source in spec.inputs], f"{where}: layer {spec.name}")
-        needs_input_grad = any(trained[source] for source in spec.inputs)
-        layers.append(replace(layer, needs_input_grad=needs_input_grad))
+        layers.append(_with_gradients(layer, [trained[source] for source in spec.inputs]))
         shapes[spec.name] = layer.out_shape
-        trained[spec.name] = needs_input_grad or layer.parameters > 0
+        trained[spec.name] = layer.parameters > 0 or any(trained[source] for source in spec.inputs)
     return Network(name, source, input_shape, tuple(layers), path, digest, notes)
+
+
+def _with_gradients(layer: Layer, trained: Sequence[bool]) -> Layer:
+    """``layer`` with the gradients that somebody reads, where ``trained`` says which inputs depend on parameters."""
+    if layer.op == "matmul":
+        return replace(layer, needs_input_grad=trained[0], needs_weight_grad=trained[1])
+    return replace(layer, needs_input_grad=any(trained) and layer.op != "embedding")
 
 
 def _check_names(specs: Sequence[LayerSpec], where: str) -> None:

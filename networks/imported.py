@@ -78,7 +78,7 @@ class Builder:
     def add_bias(self, layer: str) -> bool:
         """Give a convolution or fully connected layer the bias that follows it; False where it cannot take one."""
         spec = self.specs.get(layer)
-        if spec is None or spec.op not in ("conv", "fc") or spec.bias:
+        if spec is None or spec.op not in ("conv", "conv_transpose", "fc") or spec.bias:
             return False
         self.specs[layer] = replace(spec, bias=True)
         return True

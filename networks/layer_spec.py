@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dse.fields import Fields
 
-__all__ = ["MAX_DIMENSION", "LayerSpec", "Padding", "read_attributes"]
+__all__ = ["AXES", "MAX_DIMENSION", "LayerSpec", "Padding", "read_attributes"]
 
 MAX_DIMENSION = 2**24
 """Largest channel count, height, width, kernel, stride, padding, dilation or group count."""
@@ -24,7 +24,9 @@ class LayerSpec:
     ``out_channels`` is 0 for an operation that has none. ``kernel``, ``stride`` and ``dilation`` are (rows, columns);
     a ``stride`` of None is the operation's own default: the kernel for pooling, 1 otherwise. ``padding`` "same" gives
     ceil(size / stride) outputs, with the odd pixel at the bottom and the right. ``shape`` is the output's and ``start``
-    the first element taken, both (channels, height, width); ``slopes`` counts the slopes of a ``prelu``.
+    the first element taken, both (channels, height, width); ``slopes`` counts the slopes of a ``prelu``, ``rows`` those
+    of an embedding's table, ``table_rows`` those of the table that a learned map is a part of. ``axis`` is the one
+    along which a concat joins; ``transpose`` says that a matmul's second input has the channels of the first.
     """
 
     name: str
@@ -40,6 +42,15 @@ class LayerSpec:
     shape: tuple[int, int, int] | None = None
     start: tuple[int, int, int] = (0, 0, 0)
     slopes: int = 1
+    rows: int = 1
+    table_rows: int = 0
+    axis: str = "channels"
+    transpose: bool = False
+    output_padding: tuple[int, int] = (0, 0)
+
+
+AXES = ("channels", "rows", "columns", "pixels")
+"""Along what a concat may join; pixels of maps of any height and width follow each other in one row."""
 
 
 def _positive(fields: Fields, key: str) -> int:
@@ -49,6 +60,15 @@ def _positive(fields: Fields, key: str) -> int:
 def _positive_pair(fields: Fields, key: str) -> tuple[int, int]:
     rows, columns = fields.integers(key, 2, minimum=1, maximum=MAX_DIMENSION)
     return rows, columns
+
+
+def _pair(fields: Fields, key: str) -> tuple[int, int]:
+    rows, columns = fields.integers(key, 2, maximum=MAX_DIMENSION)
+    return rows, columns
+
+
+def _axis(fields: Fields, key: str) -> str:
+    return fields.string(key, choices=AXES)
 
 
 def _shape(fields: Fields, key: str) -> tuple[int, int, int]:
@@ -86,15 +106,20 @@ _READERS: Mapping[str, Callable[[Fields, str], Any]] = {
     "shape": _shape,
     "start": _start,
     "slopes": _positive,
+    "rows": _positive,
+    "table_rows": _positive,
+    "axis": _axis,
+    "transpose": Fields.boolean,
+    "output_padding": _pair,
 }
-_REQUIRED_KEYS = ("out_channels", "kernel", "shape")
+_REQUIRED_KEYS = ("out_channels", "kernel", "shape", "rows")
 
 
 def read_attributes(fields: Fields, keys: Iterable[str]) -> dict[str, Any]:
     """The values of those ``keys`` that are written, as keyword arguments of ``LayerSpec``.
 
-    Raises InputError for a value out of form or range, and where ``out_channels``, ``kernel`` or ``shape`` is among
-    ``keys`` but missing.
+    Raises InputError for a value out of form or range, and where ``out_channels``, ``kernel``, ``shape`` or ``rows`` is
+    among ``keys`` but missing.
     """
     absent = [key for key in keys if key not in fields and key not in _REQUIRED_KEYS]
     for key in absent:

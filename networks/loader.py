@@ -82,7 +82,7 @@ def _name(fields: Fields) -> str:
 def _read_layer(fields: Fields, previous: str) -> LayerSpec:
     name = _name(fields)
     op = fields.string("op", choices=tuple(OPERATIONS))
-    inputs = fields.strings("from", default=previous)
+    inputs = fields.strings("from", default=() if OPERATIONS[op].max_inputs == 0 else previous)
     attributes = read_attributes(fields, OPERATIONS[op].keys)
     fields.close()
     return LayerSpec(name, op, inputs, **attributes)

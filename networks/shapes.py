@@ -7,36 +7,21 @@ count. To add an operation, write its rule and one line of ``OPERATIONS``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dse.errors import InputError, did_you_mean
 from dse.network import Layer, Shape
 from dse.networks.layer_spec import MAX_DIMENSION, LayerSpec
+from dse.networks.sequence_shapes import SEQUENCE_OPERATIONS
+from dse.networks.shape_rule import Operation, describe, shaped
 
-__all__ = ["MAX_ELEMENTS", "MAX_MACS", "OPERATIONS", "Operation", "infer_layer"]
+__all__ = ["MAX_ELEMENTS", "MAX_MACS", "OPERATIONS", "infer_layer"]
 
 MAX_ELEMENTS = 2**40
 """Most elements of one feature map, and most parameters of one layer."""
 MAX_MACS = 2**50
 """Most forward multiply-accumulates of one layer and sample, so that a training step of a batch fits int64."""
-
-Rule = Callable[[LayerSpec, Sequence[Shape], str], Layer]
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """How one operation is written: its ``rule``, its ``keys`` and its number of inputs (``max_inputs`` None: any)."""
-
-    rule: Rule
-    keys: tuple[str, ...] = ()
-    min_inputs: int = 1
-    max_inputs: int | None = 1
-    is_loss: bool = False
-
-
-def _layer(spec: LayerSpec, in_shape: Shape, out_shape: Shape, parameters: int = 0) -> Layer:
-    return Layer(spec.name, spec.op, spec.inputs, in_shape, out_shape, parameters=parameters)
 
 
 def _same_sides(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
@@ -61,7 +46,7 @@ def _window(spec: LayerSpec, shape: Shape, where: str, channels: int, stride: tu
         got = f"{extent[0]} x {extent[1]} (dilation included)"
         raise InputError(f"{where}: kernel", "is larger than the padded map", got, f"up to {padded[0]} x {padded[1]}")
     rows, columns = ((p - e) // s + 1 for p, e, s in zip(padded, extent, stride, strict=True))
-    layer = _layer(spec, shape, (channels, rows, columns))
+    layer = shaped(spec, shape, (channels, rows, columns))
     return replace(layer, kernel=spec.kernel, stride=stride, padding=(top, left, bottom, right), dilation=spec.dilation)
 
 
@@ -75,9 +60,33 @@ def _conv(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     return replace(layer, groups=groups, bias=spec.bias, parameters=parameters)
 
 
+def _conv_transpose(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
+    """The input gradient of the convolution that maps this layer's output to its input, as a layer."""
+    m, (n, h, w), groups = spec.out_channels, shapes[0], spec.groups
+    if m % groups or n % groups:
+        raise InputError(f"{where}: groups", "must divide the channels of input and output", groups, f"divisors of {n}")
+    if spec.padding == "same":
+        raise InputError(f"{where}: padding", "of a conv_transpose is written in pixels", "same", "whole numbers")
+    stride, (top, left, bottom, right) = spec.stride or (1, 1), spec.padding
+    removed = (top + bottom, left + right)
+    sizes = [
+        (size - 1) * s + d * (k - 1) + 1 - cut + more
+        for size, s, d, k, cut, more in zip(
+            (h, w), stride, spec.dilation, spec.kernel, removed, spec.output_padding, strict=True
+        )
+    ]
+    if min(sizes) < 1:
+        raise InputError(f"{where}: padding", "leaves no output", spec.padding, "less than the kernels cover")
+    parameters = n * (m // groups) * spec.kernel[0] * spec.kernel[1] + m * spec.bias
+    return replace(
+        shaped(spec, shapes[0], (m, sizes[0], sizes[1]), parameters), kernel=spec.kernel, stride=stride,
+        padding=spec.padding, dilation=spec.dilation, groups=groups, bias=spec.bias,
+    )  # fmt: skip
+
+
 def _fc(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     n, m = math.prod(shapes[0]), spec.out_channels
-    return replace(_layer(spec, (n, 1, 1), (m, 1, 1), m * n + m * spec.bias), bias=spec.bias)
+    return replace(shaped(spec, (n, 1, 1), (m, 1, 1), m * n + m * spec.bias), bias=spec.bias)
 
 
 def _pool(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
@@ -90,7 +99,7 @@ def _pool(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
 
 def _global_avg_pool(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     c, h, w = shapes[0]
-    return replace(_layer(spec, shapes[0], (c, 1, 1)), kernel=(h, w), stride=(h, w))
+    return replace(shaped(spec, shapes[0], (c, 1, 1)), kernel=(h, w), stride=(h, w))
 
 
 def _im2col(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
@@ -99,50 +108,37 @@ def _im2col(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
 
 
 def _elementwise(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
-    return _layer(spec, shapes[0], shapes[0])
+    return shaped(spec, shapes[0], shapes[0])
 
 
 def _bias(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
-    return _layer(spec, shapes[0], shapes[0], parameters=shapes[0][0])
+    return shaped(spec, shapes[0], shapes[0], parameters=shapes[0][0])
 
 
 def _batch_norm(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
-    return _layer(spec, shapes[0], shapes[0], parameters=2 * shapes[0][0])
+    return shaped(spec, shapes[0], shapes[0], parameters=2 * shapes[0][0])
 
 
 def _flatten(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
-    return _layer(spec, shapes[0], (math.prod(shapes[0]), 1, 1))
-
-
-def _describe(spec: LayerSpec, shapes: Sequence[Shape]) -> str:
-    return ", ".join(f"{name} {shape}" for name, shape in zip(spec.inputs, shapes, strict=True))
+    return shaped(spec, shapes[0], (math.prod(shapes[0]), 1, 1))
 
 
 def _add(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     if len(set(shapes)) > 1:
-        raise InputError(f"{where}: from", f"{spec.op} needs inputs of equal shapes", _describe(spec, shapes))
-    return _layer(spec, shapes[0], shapes[0])
-
-
-def _concat(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
-    if len({shape[1:] for shape in shapes}) > 1:
-        raise InputError(f"{where}: from", "concat needs inputs of equal height and width", _describe(spec, shapes))
-    joined = (sum(shape[0] for shape in shapes), *shapes[0][1:])
-    return _layer(spec, joined, joined)
+        raise InputError(f"{where}: from", f"{spec.op} needs inputs of equal shapes", describe(spec, shapes))
+    return shaped(spec, shapes[0], shapes[0])
 
 
 def _channel_mul(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     if shapes[1] != (shapes[0][0], 1, 1):
-        raise InputError(
-            f"{where}: from", "channel_mul needs a map and one number per channel", _describe(spec, shapes)
-        )
-    return _layer(spec, shapes[0], shapes[0])
+        raise InputError(f"{where}: from", "channel_mul needs a map and one number per channel", describe(spec, shapes))
+    return shaped(spec, shapes[0], shapes[0])
 
 
 def _prelu(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     if spec.slopes not in (1, shapes[0][0]):
         raise InputError(f"{where}: slopes", "must be one or one per channel", spec.slopes, f"1 or {shapes[0][0]}")
-    return _layer(spec, shapes[0], shapes[0], spec.slopes)
+    return shaped(spec, shapes[0], shapes[0], spec.slopes)
 
 
 def _target(spec: LayerSpec, where: str) -> Shape:
@@ -157,7 +153,7 @@ def _reshape(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
         raise InputError(
             f"{where}: shape", "must keep the number of elements", shape, f"{math.prod(shapes[0])} elements"
         )
-    return _layer(spec, shapes[0], shape)
+    return shaped(spec, shapes[0], shape)
 
 
 def _slice(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
@@ -165,33 +161,40 @@ def _slice(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     last = [s + (n - 1) * d for s, n, d in zip(spec.start, shape, step, strict=True)]
     if any(end >= size for end, size in zip(last, shapes[0], strict=True)):
         raise InputError(f"{where}: shape", "reaches beyond the map", (spec.start, shape), f"inside {shapes[0]}")
-    return replace(_layer(spec, shapes[0], shape), stride=step[1:])
+    return replace(shaped(spec, shapes[0], shape), stride=step[1:])
 
 
 def _upsample(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     shape = _target(spec, where)
     if shape[0] != shapes[0][0]:
         raise InputError(f"{where}: shape", "upsample keeps the channels", shape, f"{shapes[0][0]} channels")
-    return _layer(spec, shapes[0], shape)
+    return shaped(spec, shapes[0], shape)
 
 
 def _pad(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     if spec.padding == "same":
         raise InputError(f"{where}: padding", "of a pad is written in pixels", "same", "whole numbers")
     (c, h, w), (top, left, bottom, right) = shapes[0], spec.padding
-    return replace(_layer(spec, shapes[0], (c, h + top + bottom, w + left + right)), padding=spec.padding)
+    return replace(shaped(spec, shapes[0], (c, h + top + bottom, w + left + right)), padding=spec.padding)
 
 
 def _loss(spec: LayerSpec, shapes: Sequence[Shape], where: str) -> Layer:
     if shapes[0][1:] != (1, 1):
         raise InputError(f"{where}: from", "a loss reads one number per class", shapes[0], "(classes, 1, 1)")
-    return _layer(spec, shapes[0], shapes[0])
+    return shaped(spec, shapes[0], shapes[0])
 
 
+_ELEMENTWISE = (
+    "clip", "leaky_relu", "sigmoid", "tanh", "hard_swish", "hard_sigmoid", "swish", "gelu", "elu", "erf", "softmax",
+    "scale", "lrn",
+)  # fmt: skip
 _WINDOW = ("kernel", "stride", "padding")
 
 OPERATIONS: Mapping[str, Operation] = {
     "conv": Operation(_conv, ("out_channels", *_WINDOW, "dilation", "groups", "bias")),
+    "conv_transpose": Operation(
+        _conv_transpose, ("out_channels", *_WINDOW, "output_padding", "dilation", "groups", "bias")
+    ),
     "fc": Operation(_fc, ("out_channels", "bias")),
     "max_pool": Operation(_pool, (*_WINDOW, "dilation")),
     "avg_pool": Operation(_pool, (*_WINDOW, "dilation")),
@@ -201,24 +204,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "bias": Operation(_bias),
     "relu": Operation(_elementwise),
     "relu6": Operation(_elementwise),
-    **dict.fromkeys(
-        (
-            "clip",
-            "leaky_relu",
-            "sigmoid",
-            "tanh",
-            "hard_swish",
-            "hard_sigmoid",
-            "swish",
-            "gelu",
-            "elu",
-            "erf",
-            "softmax",
-            "scale",
-            "lrn",
-        ),
-        Operation(_elementwise),
-    ),
+    **dict.fromkeys(_ELEMENTWISE, Operation(_elementwise)),
     "prelu": Operation(_prelu, ("slopes",)),
     "channel_scale": Operation(_bias),
     "instance_norm": Operation(_batch_norm),
@@ -235,7 +221,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "upsample": Operation(_upsample, ("shape",)),
     "reshape": Operation(_reshape, ("shape",)),
     "transpose": Operation(_reshape, ("shape",)),
-    "concat": Operation(_concat, min_inputs=2, max_inputs=None),
+    **SEQUENCE_OPERATIONS,
     "softmax_cross_entropy": Operation(_loss, is_loss=True),
     "sum_square_error": Operation(_loss, is_loss=True),
 }

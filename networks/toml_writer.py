@@ -31,15 +31,15 @@ def toml_text(description: Description) -> str:
 
 def _entries(spec: LayerSpec, previous: str) -> list[str]:
     entries = [f"name = {_text(spec.name)}", f"op = {_text(spec.op)}"]
-    if spec.inputs != (previous,):
+    if spec.inputs != (previous,) and OPERATIONS[spec.op].max_inputs != 0:
         sources = ", ".join(map(_text, spec.inputs))
-        entries.append(f"from = [{sources}]" if len(spec.inputs) > 1 else f"from = {sources}")
+        entries.append(f"from = {sources}" if len(spec.inputs) == 1 else f"from = [{sources}]")
     for key in OPERATIONS[spec.op].keys:
         value = getattr(spec, key)
         if value != _DEFAULTS[key]:
             entries.append(f"{key} = {_value(value)}")
-        elif key == "kernel":
-            entries.append("kernel = 1")
+        elif key in ("kernel", "rows"):
+            entries.append(f"{key} = 1")
     return entries
 
 

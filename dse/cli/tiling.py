@@ -35,8 +35,9 @@ def read_tiling(path: Path, network: Network, model: ParallelismModel) -> dict[t
         if layer not in layers:
             raise fields.error(layer, f"is no layer of {network.name}", allowed=did_you_mean(layer, layers))
         if network[layer].op not in MAC_OPERATIONS:
-            raise fields.error(layer, f"has no tiles: only {' and '.join(MAC_OPERATIONS)} have", network[layer].op)
-        tiled = [p for p in PHASES if p != "update" and (p != "input_grad" or network[layer].needs_input_grad)]
+            raise fields.error(layer, f"has no tiles: only {', '.join(MAC_OPERATIONS)} have", network[layer].op)
+        needs = {"input_grad": network[layer].needs_input_grad, "weight_grad": network[layer].needs_weight_grad}
+        tiled = [phase for phase in PHASES if phase != "update" and needs.get(phase, True)]
         phases = fields.table(layer)
         for phase in phases.keys():  # noqa: SIM118
             if phase not in tiled:

@@ -195,7 +195,7 @@ def test_a_wrong_device_file_is_named_with_its_key(dse, tmp_path, old, new, says
         ),
         ("[conv1.input_grad]\ntr = 2", "conv1: input_grad: is no tiled phase of it; allowed: "),
         ("[conv2.update]\ntr = 2", "conv2: update: is no tiled phase of it; allowed: "),
-        ("[relu1.forward]\ntr = 2", "relu1: has no tiles: only conv and fc have; got 'relu'"),
+        ("[relu1.forward]\ntr = 2", "relu1: has no tiles: only conv, conv_transpose, fc, matmul have; got 'relu'"),
         ("[conv1.forward]\ntrr = 2", "conv1: forward: trr: is no tile of family channel; allowed: did you mean 'tr'?"),
         ("[conv1.forward]\ntr = 0", "conv1: forward: tr: is out of range; got 0; allowed: >= 1"),
         ("[conv1.forward]\ntr = 'x'", "conv1: forward: tr: must be a whole number; got 'x'"),

@@ -57,6 +57,41 @@ BAD_LAYERS = {
         ['name = "x", op = "conv", out_channels = 6, kernel = 1, groups = 4'],
         ["layer x: groups", "output channels", "got 4", "divisors of 6"],
     ),
+    "products of unlike inputs": (
+        ['name = "x", op = "matmul", from = ["input", "input"]'],
+        ["layer x: from", "as many pixels per group as the first has channels", "input (4, 8, 8)", "4 pixels"],
+    ),
+    "products in too many groups": (
+        ['name = "x", op = "matmul", from = ["input", "input"], transpose = true, groups = 3'],
+        ["layer x: groups", "channels of both inputs", "got 3", "divisors of 4 and 4"],
+    ),
+    "product of one": (['name = "x", op = "matmul"'], ["layer x: from", "wrong number of inputs", "got 1"]),
+    "parameter that reads": (
+        ['name = "x", op = "parameter", shape = 1, from = "input"'],
+        ["layer x: from", "wrong number of inputs"],
+    ),
+    "parameter without shape": (['name = "x", op = "parameter"'], ["layer x: shape", "required"]),
+    "embedding without a table": (['name = "x", op = "embedding", out_channels = 3'], ["layer x: rows", "required"]),
+    "joined across": (
+        ['name = "p", op = "max_pool", kernel = 2', 'name = "x", op = "concat", from = ["input", "p"], axis = "rows"'],
+        ["layer x: from", "equal sizes beside the rows", "p (4, 4, 4)"],
+    ),
+    "joined along nothing": (
+        ['name = "x", op = "concat", from = ["input", "input"], axis = "row"'],
+        ["layer x: axis", "did you mean 'rows'"],
+    ),
+    "transposed padding": (
+        ['name = "x", op = "conv_transpose", out_channels = 2, kernel = 2, padding = "same"'],
+        ["layer x: padding", "in pixels"],
+    ),
+    "transposed to nothing": (
+        ['name = "x", op = "conv_transpose", out_channels = 2, kernel = 1, padding = 4'],
+        ["layer x: padding", "leaves no output", "(4, 4, 4, 4)"],
+    ),
+    "transposed groups": (
+        ['name = "x", op = "conv_transpose", out_channels = 2, kernel = 2, groups = 4'],
+        ["layer x: groups", "input and output", "got 4"],
+    ),
     "unknown from": ([RELU, 'name = "x", op = "relu", from = "rr"'], ["layer x: from", "'rr'", "did you mean 'r'"]),
     "no from": (['name = "x", op = "relu", from = []'], ["layer x: from", "number of inputs", "got 0"]),
     "number in from": (['name = "x", op = "relu", from = [1]'], ["layer x: from", "list of strings"]),

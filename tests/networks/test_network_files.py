@@ -1,6 +1,7 @@
 """The shipped networks: counts in print, exact counts, known shapes, and who needs an input gradient."""
 
 import hashlib
+import math
 
 import pytest
 
@@ -12,7 +13,9 @@ from dse.networks.published import QUANTITIES
 # those of nada_demo and nada_example with a sum over the layers of the paper's listing and table.
 EXACT = {
     "alexnet": (1_135_256_096, 6_600_706_176, 62_367_776),
+    "bert_base": (11_174_217_216, 67_045_303_296, 109_483_778),
     "cnn_1x": (9_889_792, 58_454_016, 82_096),
+    "deit_tiny": (1_253_683_200, 7_464_296_448, 5_717_416),
     "lenet10": (4_489_856, 25_169_664, 94_688),
     "mobilenet_v2": (300_774_272, 1_782_969_600, 3_504_872),
     "nada_demo": (2_274_560, 13_032_960, 82_560),
@@ -24,7 +27,7 @@ EXACT = {
     "vgg16_bn": (15_470_264_320, 92_648_177_664, 138_365_992),
     "vgg_cifar10": (615_917_568, 3_688_427_520, 12_973_440),
 }
-CLASSES = {"cnn_1x": 10, "lenet10": 10, "nada_demo": 10, "resnet20_cifar10": 10, "vgg_cifar10": 10}
+CLASSES = {"bert_base": 2, "cnn_1x": 10, "lenet10": 10, "nada_demo": 10, "resnet20_cifar10": 10, "vgg_cifar10": 10}
 PUBLISHED = [(name, count) for name in EXACT for count in published_counts(name)]
 
 
@@ -78,6 +81,11 @@ def test_layers_are_in_topological_order_and_shapes_agree(name: str) -> None:
         inputs = [shapes[source] for source in layer.inputs]  # KeyError where a layer comes before its input
         if layer.op == "fc":
             assert layer.in_elements == inputs[0][0] * inputs[0][1] * inputs[0][2]
+        elif layer.op == "matmul":
+            assert inputs[0] == layer.in_shape
+            assert layer.macs == math.prod(inputs[1]) * math.prod(layer.out_shape[1:])
+        elif layer.op == "concat":
+            assert sum(map(math.prod, inputs)) == layer.in_elements
         else:
             assert all(shape == layer.in_shape for shape in inputs)
         shapes[layer.name] = layer.out_shape
