@@ -21,7 +21,7 @@ _NO_HELP = {"help": False}
 _DEFAULTS = {
     **_NO_HELP,
     "list": {**_NO_HELP, **dict.fromkeys(("networks", "devices", "families", "samplers"), _NO_HELP)},
-    "offload": {**_NO_HELP, **dict.fromkeys(("advise", "rank"), _NO_HELP)},
+    "offload": {**_NO_HELP, **dict.fromkeys(("advise", "simulate", "rank"), _NO_HELP)},
 }
 """Defaults by command: typer loads pydantic, which takes longer than ``dse list``, to convert a flag that has none."""
 

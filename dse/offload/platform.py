@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dse.errors import InputError
 
@@ -49,6 +49,10 @@ class Platform:
         _check("fpgas", self.fpgas, 0 <= self.fpgas <= 64, "0 to 64")
         legal = bool(self.dvfs_levels) and all(0 < level <= 1 for level in self.dvfs_levels) and 1 in self.dvfs_levels
         _check("dvfs_levels", self.dvfs_levels, legal, "numbers above 0 up to 1, with 1 among them")
+
+    def with_fpga_idle(self, watts: float) -> Platform:
+        """The same machine with FPGAs that draw ``watts`` when they wait."""
+        return replace(self, fpga_idle_w=watts)
 
     def transfer_s(self, count_bytes: float) -> float:
         """Seconds that the link is held for a transfer; 0 for one of nothing."""

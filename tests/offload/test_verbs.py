@@ -59,3 +59,62 @@ def test_rank_flags_the_impossible_row(dse):
 )
 def test_bad_input_is_one_line(dse, words, says):
     assert says in dse("offload", *words).error
+
+
+def test_simulate_compares_with_the_gpu_alone_and_states_what_it_assumes(dse):
+    done = dse("offload", "simulate", "-n", "alexnet", "--link", "inf", "--contention", "1.178")
+    assert done.code == 0
+    assert done.out.startswith("alexnet, batch 256, goal energy\n")
+    for text in ("contention relief  1.178", "link               infinite", "GPU 39 W, FPGA 13 W, host 0 W"):
+        assert text in done.out
+    assert done.out.splitlines()[-1].startswith("a scenario from the assumptions above, not a measurement")
+
+
+def test_the_link_decides(dse):
+    def efficiency(link):
+        return dse("offload", "simulate", "-n", "alexnet", "--link", link, "--json").json["efficiency_ratio"]
+
+    ratios = [efficiency(link) for link in (0.1, 12, "inf")]
+    assert ratios == sorted(ratios)
+    assert ratios[0] < 1.01
+    assert ratios[2] > 1.2
+
+
+def test_a_board_of_ours_is_the_fpga_side(dse):
+    words = ("-n", "lenet10", "-d", "zcu102", "-b", 16, "--set", "tm=16", "tn=16", "ifm_words=1024")
+    more = ("ofm_words=512", "wei_words=512", "--json")
+    content = dse("offload", "simulate", *words, *more).json
+    assert content["assumptions"]["FPGA times"].startswith("zcu102, channel, tm=16, tn=16")
+    assert content["throughput_ratio"] >= 1
+    advice = dse("offload", "advise", *words, *more).json["operations"]
+    conv = next(o for o in advice if o["name"] == "conv1 forward")
+    assert conv["faster"] is False
+    assert conv["break_even_bytes_per_s"] is None
+
+
+def test_a_cap_that_nothing_meets_exits_1_and_one_that_binds_is_kept(dse):
+    nothing = dse("offload", "simulate", "-n", "lenet10", "--goal", "cap", "--cap", 50)
+    assert nothing.code == 1
+    assert "no assignment of operations stays within 50 W" in nothing.out
+    kept = dse("offload", "simulate", "-n", "lenet10", "--goal", "cap", "--cap", 200, "--evaluations", 50, "--json")
+    assert kept.json["hybrid"]["peak_power_w"] <= 200
+    assert kept.json["gpu_only"]["peak_power_w"] <= 200
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--goal", "enrgy"), "--goal: unknown value; got 'enrgy'; allowed: did you mean 'energy'?"),
+        (("--goal", "cap"), "--cap: is needed with --goal cap; allowed: a power in watts"),
+        (("--contention", "0.9"), "--contention: must be a number; got '0.9'; allowed: 1 to 10"),
+        (("--dvfs", "1", "0"), "--dvfs: must be a number; got '0'; allowed: 0.01 to 1"),
+        (("--gpu", "v10"), "gpu: unknown GPU; got 'v10'; allowed: did you mean 'v100'?"),
+        (("--profile", "none"), "--profile: nothing is known of an FPGA; got 'none'; allowed: a profile, or --device"),
+        (("-m", "chanel", "-d", "zcu102"), "--family: unknown value; got 'chanel'"),
+        (("--set", "tm=4"), "--set: is of a board; allowed: with --device"),
+        (("-d", "zcu104", "-b", "4"), "device zcu104: no power is published for this board; allowed: --fpga-power W"),
+        (("-d", "zcu102", "--set", "tm=4"), "tn"),
+    ],
+)
+def test_bad_input_to_simulate_is_one_line(dse, words, says):
+    assert says in dse("offload", "simulate", "-n", "lenet10", *words).error

@@ -7,6 +7,7 @@ import typer
 from dse.cli.guard import VerbGroup
 from dse.cli.offload.advise import advise
 from dse.cli.offload.rank import rank
+from dse.cli.offload.simulate import simulate
 
 __all__ = ["offload"]
 
@@ -14,4 +15,5 @@ offload = typer.Typer(
     cls=VerbGroup, help="Judge, simulate and rank operations that move from a GPU to an FPGA.", rich_markup_mode=None
 )
 offload.command("advise")(advise)
+offload.command("simulate")(simulate)
 offload.command("rank")(rank)

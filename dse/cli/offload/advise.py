@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dse.cli.guard import OK
-from dse.cli.offload.options import FpgaIdle, FpgaPowerFactor, GpuIdle, Link, LinkLatency, decimal, platform_of, scaled
-from dse.cli.options import Json, checked
-from dse.cli.output import Table, number, print_json, print_tables, seconds
+from dse.cli.offload.options import (
+    FpgaIdle,
+    FpgaPowerFactor,
+    GpuIdle,
+    Link,
+    LinkLatency,
+    decimal,
+    fpga_idle_w,
+    link_bytes_per_s,
+    scaled,
+)
+from dse.cli.offload.scenario import (
+    AsPrinted,
+    Batch,
+    Board,
+    Family,
+    FpgaPower,
+    GpuName,
+    MacShare,
+    StreamShare,
+    build_scenario,
+)
+from dse.cli.options import Json, PrecisionName, Settings, checked
+from dse.cli.output import number, print_json
+from dse.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.offload.advice import Advice
+    from collections.abc import Sequence
+
+    from dse.offload.profile import OpProfile
     from dse.offload.rule import OffloadRule
+    from dse.offload.scenario import Scenario
+    from dse.workload import Workload
 
 __all__ = ["advise"]
 
-Profiled = Annotated[
+_Profiled = Annotated[
     str,
-    typer.Argument(metavar="PROFILE", help="A CSV file of operations, or hype_table1 (Hype-training's Table 1)."),
+    typer.Argument(metavar="PROFILE", help="CSV file of operations, or hype_table1 (Hype-training's Table 1)."),
+]
+_Network = Annotated[
+    str, typer.Option("--network", "-n", metavar="NET", help="Judge the operations of this network's training step.")
 ]
 _Rule = Annotated[
     str, typer.Option("--rule", metavar="and|or|bandwidth|ipc", help="How the thresholds are combined; the paper: or.")
@@ -36,7 +65,18 @@ _MaxIpc = Annotated[str, typer.Option("--max-ipc", metavar="X", help="Threshold 
 
 
 def advise(
-    profile: Profiled = "hype_table1",
+    profile: _Profiled = "",
+    network: _Network = "",
+    batch: Batch = "256",
+    precision: PrecisionName = "fp32",
+    device: Board = "",
+    family: Family = "channel",
+    settings: Settings = None,
+    fpga_power: FpgaPower = "",
+    gpu: GpuName = "v100",
+    mac_share: MacShare = "0.6",
+    stream_share: StreamShare = "0.8",
+    as_printed: AsPrinted = False,
     rule: _Rule = "and",
     calibrate: _Calibrate = None,
     max_bandwidth: _MaxBandwidth = "",
@@ -48,39 +88,62 @@ def advise(
     fpga_power_factor: FpgaPowerFactor = "1",
     as_json: Json = False,
 ) -> int:
-    """Judge every operation of a profile: rule against measurement, energy, break-even link bandwidth."""
+    """Judge operations one by one, of a profile or of a network: time, energy, break-even link bandwidth."""
+    from dse.cli.offload.advise_text import advice_json, print_advice
     from dse.offload.advice import advise as judge
-    from dse.offload.advice import score
+    from dse.offload.platform import Platform
     from dse.offload.profile import load_profile
     from dse.offload.rule import COMBINE
 
     checked("--rule", rule, COMBINE)
-    loaded = scaled(load_profile(profile), fpga_power_factor)
-    platform = platform_of(loaded, link, link_latency, gpu_idle, fpga_idle)
-    thresholds, brackets = _thresholds(loaded.operations, calibrate, rule, max_bandwidth, max_ipc)
-    advice = judge(loaded.operations, platform, thresholds)
-    assumptions = {
-        "profile": loaded.source,
+    if network:
+        workload, scenario = build_scenario(
+            network, batch, precision, profile, gpu, device, family, settings, fpga_power, fpga_power_factor,
+            mac_share, stream_share, as_printed,
+        )  # fmt: skip
+        operations, assumptions = _of_network(workload, scenario)
+        idle_w = scenario.fpga_idle_w
+    else:
+        if device or settings:
+            raise InputError("--device" if device else "--set", "judges a network's operations", allowed="with -n")
+        loaded = scaled(load_profile(profile or "hype_table1"), fpga_power_factor)
+        operations, idle_w = list(loaded.operations), fpga_idle_w("", loaded)
+        assumptions = {
+            "profile": loaded.source,
+            "FPGA power": f"the profile's times {fpga_power_factor}",
+            "moved bytes": "column link_mb, else the operation's DRAM traffic on the GPU, an upper bound",
+        }
+    platform = Platform(
+        gpu_idle_w=decimal("--gpu-idle", gpu_idle, 0, 1e4),
+        fpga_idle_w=decimal("--fpga-idle", fpga_idle, 0, 1e4) if fpga_idle else idle_w,
+        link_bytes_per_s=link_bytes_per_s(link),
+        link_latency_s=decimal("--link-latency", link_latency, 0, 1e9) / 1e6,
+    )
+    thresholds, brackets = _thresholds(operations, calibrate, rule, max_bandwidth, max_ipc)
+    advice = judge(operations, platform, thresholds)
+    stated = {
+        **assumptions,
         "rule": _rule_text(thresholds, brackets),
         "link": platform.assumptions()["link"],
         "idle power": f"GPU {platform.gpu_idle_w:g} W, FPGA {platform.fpga_idle_w:g} W",
-        "FPGA power": f"the profile's times {fpga_power_factor}",
-        "moved bytes": "column link_mb, else the operation's DRAM traffic on the GPU, an upper bound",
     }
-    counts = score(advice)
     if as_json:
-        _print_json(assumptions, advice, counts)
-        return OK
-    _print(assumptions, advice)
-    print(
-        f"rule against measured times: {counts.right} rightly offloaded, {counts.false_positive} wrongly, "
-        f"{counts.missed} missed"
-    )
+        print_json(advice_json(stated, advice))
+    else:
+        print_advice(stated, advice)
     return OK
 
 
+def _of_network(workload: Workload, scenario: Scenario) -> tuple[list[OpProfile], dict[str, str]]:
+    """A step's operations and what they rest on."""
+    from dse.offload.scenario import operations_of
+
+    moved = "inputs, weights and output of the operation, if it alone is offloaded"
+    return operations_of(scenario.graph, workload), {**scenario.assumptions, "moved bytes": moved}
+
+
 def _thresholds(
-    operations: Any, calibrate: list[str] | None, combine: str, max_bandwidth: str, max_ipc: str
+    operations: Sequence[OpProfile], calibrate: list[str] | None, combine: str, max_bandwidth: str, max_ipc: str
 ) -> tuple[OffloadRule, dict[str, tuple[float, float]]]:
     """The calibrated rule, a threshold that a flag gives in place of its own.
 
@@ -111,57 +174,3 @@ def _rule_text(rule: OffloadRule, brackets: dict[str, tuple[float, float]]) -> s
         f"{COMBINE[rule.combine]}: {number(rule.max_gpu_dram_bytes_per_s / 1e9, 2)} GB/s ({low / 1e9:.2f} to "
         f"{high / 1e9:.2f}), IPC {number(rule.max_gpu_ipc, 3)} ({least:.3f} to {most:.3f})"
     )
-
-
-def _print_json(assumptions: dict[str, str], advice: list[Advice], counts: Any) -> None:
-    from dataclasses import asdict
-
-    from dse.schema import plain
-
-    rows = []
-    for one in advice:
-        content = asdict(one)
-        content.pop("operation")
-        rows.append({"name": one.operation.name, "calls": one.operation.calls, **content})
-    print_json({"assumptions": assumptions, "rule_score": plain(asdict(counts)), "operations": plain(rows)})
-
-
-def _print(assumptions: dict[str, str], advice: list[Advice]) -> None:
-    from dse.offload.advice import VERDICTS
-
-    rows = [
-        (
-            one.operation.name,
-            seconds(one.operation.gpu.seconds),
-            seconds(one.operation.fpga.seconds) if one.operation.fpga else "unknown",
-            seconds(one.transfer_s),
-            _yes(one.rule),
-            _yes(one.faster),
-            number(one.energy_ratio, 3),
-            f"{one.saved_j * 1e3:+,.1f}" if math.isfinite(one.saved_j) else "unknown",
-            _bandwidth(one.break_even_bytes_per_s),
-            _bandwidth(one.break_even_energy_bytes_per_s),
-            one.verdict,
-        )
-        for one in advice
-    ]
-    columns = (
-        "operation", "GPU", "FPGA", "transfer", "rule", "faster", "energy FPGA/GPU", "saved, mJ",
-        "GB/s for time", "GB/s for energy", "verdict",
-    )  # fmt: skip
-    print_tables(
-        Table("operations, per call", columns, rows, "lrrrllrrrrl"),
-        Table("assumptions", ("", ""), list(assumptions.items()), "ll"),
-    )
-    print()
-    for verdict in dict.fromkeys(one.verdict for one in advice):
-        print(f"{verdict}: {VERDICTS[verdict]}")
-
-
-def _yes(value: bool | None) -> str:
-    return "unknown" if value is None else "yes" if value else "no"
-
-
-def _bandwidth(value: float) -> str:
-    """GB/s, ``never`` where no bandwidth is enough."""
-    return "never" if value == math.inf else number(value / 1e9, 2)

@@ -10,7 +10,6 @@ import typer
 from dse.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.offload.platform import Platform
     from dse.offload.profile import Profile
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "decimal",
     "fpga_idle_w",
     "link_bytes_per_s",
-    "platform_of",
     "scaled",
 ]
 
@@ -77,15 +75,3 @@ def fpga_idle_w(text: str, profile: Profile) -> float:
     if text:
         return decimal("--fpga-idle", text, 0, 1e4)
     return 0.0 if math.isnan(profile.least_fpga_w) else profile.least_fpga_w
-
-
-def platform_of(profile: Profile, link: str, latency: str, gpu_idle: str, fpga_idle: str) -> Platform:
-    """The machine of the flags that every verb takes."""
-    from dse.offload.platform import Platform
-
-    return Platform(
-        gpu_idle_w=decimal("--gpu-idle", gpu_idle, 0, 1e4),
-        fpga_idle_w=fpga_idle_w(fpga_idle, profile),
-        link_bytes_per_s=link_bytes_per_s(link),
-        link_latency_s=decimal("--link-latency", latency, 0, 1e9) / 1e6,
-    )
