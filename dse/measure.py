@@ -14,6 +14,7 @@ from dse.estimate import Estimate, LayerCosts
 from dse.fields import Fields
 from dse.model import ParallelismModel, Tiling
 from dse.networks import load_network
+from dse.offload.measures import OFFLOAD_MEASURES
 from dse.power import PowerModel
 from dse.registry import family_named
 from dse.workload import PHASES, Workload, precision_named
@@ -172,5 +173,6 @@ MEASURES: Mapping[str, Callable[[Measured, Fields], float]] = {
     "product": _product,
     "largest_batch": _largest_batch,
     "ordered": _ordered,
+    **OFFLOAD_MEASURES,
 }
 """Measure name -> reader of (design, row); a row names one."""

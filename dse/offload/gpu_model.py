@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,10 +69,12 @@ def roofline(
     flops = gpu.peak_flops.get(workload.precision.name, gpu.peak_flops["fp32"]) * mac_share
     bytes_per_s = gpu.dram_bytes_per_s * stream_share
     macs = phase_macs(workload)
+    elements = {layer.name: layer.out_elements for layer in workload.network.layers}
+    elements["input"] = math.prod(workload.network.input_shape)
     costs = {}
     for number, layer in enumerate(workload.network.layers):
         if layer.op in MAC_OPERATIONS:
-            for phase, moved in _mac_traffic(workload, layer).items():
+            for phase, moved in _mac_traffic(workload, layer, elements).items():
                 seconds = max(2 * macs[number, PHASES.index(phase)] / flops, moved / bytes_per_s)
                 costs[layer.name, phase] = Cost(float(seconds), *(gpu.stream if phase == "update" else gpu.mac))
     table = stream_table(workload.network, workload.precision.bits)
@@ -81,9 +84,19 @@ def roofline(
     return costs
 
 
-def _mac_traffic(workload: Workload, layer: Layer) -> dict[str, float]:
-    """Bytes of each phase: input, output (or their gradients) and weights once; the update reads two and writes one."""
-    maps = (layer.in_elements + layer.out_elements) * workload.batch_size
-    once = (maps + layer.parameters) * workload.precision.bytes
-    phases = {"forward": once, "weight_grad": once, "update": 3 * layer.parameters * workload.precision.bytes}
-    return phases | ({"input_grad": once} if layer.needs_input_grad else {})
+def _mac_traffic(workload: Workload, layer: Layer, elements: Mapping[str, int]) -> dict[str, float]:
+    """Bytes of each phase: input, output (or their gradients) and weights once; the update reads two and writes one.
+
+    In a product of two activations the second, of ``elements[name]`` a sample, is in the place of the weights.
+    """
+    product = layer.op == "matmul"
+    maps = layer.in_elements + layer.out_elements + (elements[layer.inputs[1]] if product else 0)
+    once = (maps * workload.batch_size + layer.parameters) * workload.precision.bytes
+    phases = {"forward": once}
+    if layer.needs_weight_grad:
+        phases["weight_grad"] = once
+    if layer.needs_input_grad:
+        phases["input_grad"] = once
+    if layer.parameters:
+        phases["update"] = 3 * layer.parameters * workload.precision.bytes
+    return phases

@@ -26,7 +26,7 @@ def list_schedule(graph: TaskGraph, platform: Platform, offloaded: Collection[st
     power stays within ``platform.cap_w``, on a GPU at the highest clock level at which it does.
     """
     placed = place(graph, platform, offloaded)
-    if any(not _fits(p, platform) for p in placed):
+    if math.isfinite(platform.cap_w) and not _fit(placed, platform):
         return None
     simulation = _Simulation(graph, platform, placed)
     simulation.run()
@@ -44,11 +44,11 @@ def list_schedule(graph: TaskGraph, platform: Platform, offloaded: Collection[st
     )
 
 
-def _fits(placed: Placed, platform: Platform) -> bool:
-    """Whether the task can run while every other unit is idle: then nothing can be stuck behind the cap."""
+def _fit(placed: list[Placed], platform: Platform) -> bool:
+    """Whether every task can run while all other units are idle: then nothing can be stuck behind the cap."""
     idle_w = units_of(platform)
-    floor = platform.host_w + sum(idle_w.values()) - idle_w[placed.unit]
-    return floor + min(mode.peak_watts for mode in placed.modes) <= platform.cap_w + _SLACK_W
+    room_w = platform.cap_w - platform.host_w - sum(idle_w.values()) + _SLACK_W
+    return all(min(mode.peak_watts for mode in p.modes) - idle_w[p.unit] <= room_w for p in placed)
 
 
 class _Request(NamedTuple):
@@ -89,6 +89,7 @@ class _Simulation:
         self.waiting: list[_Request] = []
         self.events: list[tuple[float, int, str, int | _Request]] = []
         self.count = 0
+        self.links_changed = False
 
     def run(self) -> None:
         """From the resident tensors to the last task."""
@@ -107,7 +108,7 @@ class _Simulation:
 
     def _finish(self, unit: str, what: int | _Request) -> None:
         if isinstance(what, _Request):
-            self.link_free[what.source] = self.link_free[what.target] = True
+            self.link_free[what.source] = self.link_free[what.target] = self.links_changed = True
             self._arrive(what.tensor, what.target)
             return
         run = self.placed[what]
@@ -123,6 +124,7 @@ class _Simulation:
             else:
                 rank = max(self.placed[number].rank_s for number in consumers)
                 self.count += 1
+                self.links_changed = True
                 heapq.heappush(self.waiting, _Request(-rank, self.count, tensor, unit, target, count_bytes))
 
     def _arrive(self, tensor: str, unit: str) -> None:
@@ -139,12 +141,14 @@ class _Simulation:
 
     def _start(self, now: float) -> None:
         """Whatever can begin: transfers with both links free, then tasks on free units, most urgent first."""
-        self._start_transfers(now)
+        if self.links_changed:
+            self._start_transfers(now)
         heads = sorted((queue[0], unit) for unit, queue in self.ready.items() if queue and self.free[unit])
         for _, unit in heads:
             self._start_tasks(unit, now)
 
     def _start_transfers(self, now: float) -> None:
+        self.links_changed = False
         later = []
         while self.waiting:
             request = heapq.heappop(self.waiting)

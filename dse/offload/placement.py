@@ -38,6 +38,8 @@ def modes_of(task: Task, kind: str, platform: Platform, hybrid: bool) -> tuple[M
     if kind == "fpga":
         return (Mode(cost.seconds, cost.watts, cost.peak_watts, 1.0),)
     seconds = cost.seconds / (platform.contention if hybrid else 1.0)
+    if len(platform.dvfs_levels) == 1:
+        return (Mode(seconds, cost.watts, cost.peak_watts, 1.0),)
     share, idle_w = platform.compute_share, platform.gpu_idle_w
     modes = []
     for level in sorted(platform.dvfs_levels, reverse=True):

@@ -81,10 +81,11 @@ class _Replica:
         for layer in self.layers:
             if layer.parameters:
                 self.resident[self._resident(layer.name, "weights")] = (number, layer.parameters * self.element_bytes)
-        self.readers: dict[str, list[Layer]] = {}
+        self.elements = {layer.name: layer.out_elements for layer in self.layers} | {"input": channels * height * width}
+        self.readers: dict[str, list[tuple[str, int]]] = {}
         for layer in self.layers:
-            for source in layer.inputs:
-                self.readers.setdefault(source, []).append(layer)
+            for position, source in enumerate(layer.inputs):
+                self.readers.setdefault(source, []).append((layer.name, position))
 
     def tasks(self) -> list[Task]:
         """Forward in order, then backward with each layer's update last; a phase without cost is passed through."""
@@ -93,20 +94,36 @@ class _Replica:
         for layer in self.layers:
             inputs = [tensor for source in layer.inputs for tensor in made[source]]
             made[layer.name] = self._task(out, layer, "forward", [*inputs, *self._weights(layer)], self._out(layer))
-        errors: dict[str, tuple[str, ...]] = {}
+        errors: dict[tuple[str, int], tuple[str, ...]] = {}
         for layer in reversed(self.layers):
-            gradient = [tensor for reader in self.readers.get(layer.name, ()) for tensor in errors.get(reader.name, ())]
-            kept = [tensor for source in layer.inputs for tensor in made[source]]
-            if not self.readers.get(layer.name):
-                gradient = list(made[layer.name])
-            if layer.parameters:
-                self._weight_grad(out, layer, gradient, kept)
-            if layer.needs_input_grad:
-                again = kept if layer.op not in _OWN_OUTPUT else list(made[layer.name])
-                needs = [] if layer.op in (*_NOTHING_KEPT, *MAC_OPERATIONS) else again
-                inputs = [*gradient, *self._weights(layer), *needs]
-                errors[layer.name] = self._task(out, layer, "input_grad", inputs, self._in(layer))
+            readers = self.readers.get(layer.name, ())
+            gradient = [tensor for reader in readers for tensor in errors.get(reader, ())]
+            self._backward(out, layer, gradient if readers else list(made[layer.name]), made, errors)
         return out
+
+    def _backward(
+        self,
+        out: list[Task],
+        layer: Layer,
+        gradient: list[str],
+        made: dict[str, tuple[str, ...]],
+        errors: dict[tuple[str, int], tuple[str, ...]],
+    ) -> None:
+        """Both gradients of a layer; ``errors`` gets the gradient of its input at each position."""
+        kept = [list(made[source]) for source in layer.inputs]
+        everything = [tensor for tensors in kept for tensor in tensors]
+        product = layer.op == "matmul"
+        if product and layer.needs_weight_grad:
+            second = self._task(out, layer, "weight_grad", [*gradient, *kept[0]], self._elements(layer.inputs[1]))
+            errors[layer.name, 1] = second
+        elif layer.parameters:
+            self._weight_grad(out, layer, gradient, everything)
+        if layer.needs_input_grad:
+            again = list(made[layer.name]) if layer.op in _OWN_OUTPUT else everything
+            needs = kept[1] if product else [] if layer.op in (*_NOTHING_KEPT, *MAC_OPERATIONS) else again
+            error = self._task(out, layer, "input_grad", [*gradient, *self._weights(layer), *needs], self._in(layer))
+            for position in range(1 if product else len(layer.inputs)):
+                errors[layer.name, position] = error
 
     def _weight_grad(self, out: list[Task], layer: Layer, gradient: list[str], kept: list[str]) -> None:
         made = self._task(out, layer, "weight_grad", [*gradient, *kept], layer.parameters * self.element_bytes)
@@ -135,6 +152,10 @@ class _Replica:
 
     def _out(self, layer: Layer) -> float:
         return layer.out_elements * self.batch * self.element_bytes
+
+    def _elements(self, name: str) -> float:
+        """Bytes of the map that layer ``name`` makes."""
+        return self.elements[name] * self.batch * self.element_bytes
 
     def _in(self, layer: Layer) -> float:
         return layer.in_elements * self.batch * self.element_bytes

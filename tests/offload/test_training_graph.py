@@ -71,8 +71,24 @@ def test_a_step_of_two_gpus_waits_for_both_gradients() -> None:
     assert {t.tensor.rpartition(" ")[2] for t in schedule.transfers} == {"weight_grad"}
 
 
-def test_every_shipped_network_schedules_soundly() -> None:
-    for name in ("alexnet", "vgg16", "resnet18", "mobilenet_v2", "cnn_1x"):
+def test_a_product_of_two_activations_sends_a_gradient_to_either() -> None:
+    import networkx as nx
+
+    work = workload("deit_tiny", 2)
+    graph = training_graph(work, {key: {"gpu": cost} for key, cost in roofline(work, V100).items()})
+    product = next(layer for layer in work.network.layers if layer.op == "matmul")
+    first, second = product.inputs
+    by_name = graph.by_name
+    assert f"{second} forward" in by_name[f"{product.name} input_grad"].inputs
+    assert f"{first} forward" in by_name[f"{product.name} weight_grad"].inputs
+    assert by_name[f"{product.name} weight_grad"].out_bytes == work.network[second].out_elements * 2 * 4
+    reach = nx.transitive_closure_dag(graph.networkx())
+    for source, phase in ((first, "input_grad"), (second, "weight_grad")):
+        assert reach.has_edge(f"{product.name} {phase}", f"{source} input_grad")
+
+
+def test_networks_of_all_kinds_schedule_soundly() -> None:
+    for name in ("alexnet", "vgg16", "resnet18", "mobilenet_v2", "cnn_1x", "deit_tiny"):
         work = workload(name, 8)
         scenario = training_scenario(work, V100, load_profile("hype_table1"))
         machine = Platform(fpga_idle_w=scenario.fpga_idle_w)
