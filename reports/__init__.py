@@ -6,12 +6,12 @@ data to a plotly figure. To add a report, write such a module and call it from `
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from dse.device import Device
 from dse.reports.page import render
+from dse.reports.shell import write_page
 from dse.results import ResultSet
 
 __all__ = ["render", "write_report"]
@@ -22,10 +22,4 @@ def write_report(result: ResultSet, path: Path, boards: Mapping[str, Device] | N
 
     Raises OSError where the file cannot be written.
     """
-    text = render(result, boards)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_page(render(result, boards), path)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
 from collections.abc import Iterable, Mapping
-from importlib import resources
-from string import Template
-
-from plotly.offline import get_plotlyjs
 
 from dse.device import Device
 from dse.reports.diagnosis import diagnosis_html
@@ -19,6 +12,7 @@ from dse.reports.panels import Panel, make_panels, winner_sentence
 from dse.reports.pareto import pareto_data
 from dse.reports.pareto_figure import pareto_caption, pareto_figure
 from dse.reports.resources import resource_data, resource_figure
+from dse.reports.shell import fill_page, read_part
 from dse.reports.text import escape, parameters, percent, resource_title
 from dse.reports.theme import Style, embed, family_styles
 from dse.reports.winners import winner_table
@@ -41,27 +35,14 @@ def render(result: ResultSet, boards: Mapping[str, Device] | None = None) -> str
     styles = family_styles(cell.family for cell in result.cells)
     fewest, most = _POINTS_PER_CELL
     per_cell = min(most, max(fewest, _POINTS_PER_REPORT // max(1, len(result.cells))))
-    template = _read("page.html")
-    plotly = get_plotlyjs()
-    scripts = [plotly, *re.findall(r"<script>(\n.*?)</script>", template, re.DOTALL)]
-    return Template(template).substitute(
-        title=escape(_title(result)),
-        hashes=" ".join(f"'sha256-{_digest(text)}'" for text in scripts),
-        css=_read("page.css"),
-        plotly=plotly,
+    return fill_page(
+        title=_title(result),
         head=_head(result),
         answers="".join(_answer(panel) for panel in panels),
         panels="".join(_panel(panel, styles, per_cell, len(panels) == 1) for panel in panels) or _NO_CELLS,
-        version=escape(result.run.version),
+        notes=read_part("notes.html"),
+        version=result.run.version,
     )
-
-
-def _read(name: str) -> str:
-    return (resources.files("dse.reports") / name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _listing(values: Iterable[object]) -> str:
