@@ -1,4 +1,4 @@
-"""What every page has around its sections: styles, the script that draws figures, a policy that allows no other code."""
+"""What every page has around its sections: styles, the script that draws figures, a policy that allows no others."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse.errors import InputError
 
-__all__ = ["check_output"]
+__all__ = ["check_file", "check_output"]
 
 
 def check_output(folder: Path, force: bool) -> None:
@@ -29,3 +29,16 @@ def check_output(folder: Path, force: bool) -> None:
             raise
         reason = getattr(error, "strerror", None) or error
         raise InputError(where, f"cannot be written: {reason}", allowed="a folder that can be written") from error
+
+
+def check_file(path: Path, suffix: str, force: bool) -> None:
+    """Raises InputError where ``path`` has not ``suffix``, cannot be a file, or exists and not ``force``."""
+    where = f"--output {path}"
+    if path.suffix.lower() != suffix:
+        raise InputError(where, f"is no {suffix} file", path.suffix or "no suffix", f"a name that ends in {suffix}")
+    if path.is_dir():
+        raise InputError(where, "is a folder", allowed="the name of a file")
+    if path.exists() and not force:
+        raise InputError(where, "the file exists", allowed="a name that is free, or --force")
+    if not path.absolute().parent.is_dir():
+        raise InputError(where, "its folder does not exist", str(path.parent), "a folder that exists")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 
 from dse.errors import InputError, did_you_mean
@@ -58,7 +58,7 @@ class Plan:
 
 def gpu_only(graph: TaskGraph, platform: Platform) -> Schedule | None:
     """The step on the same GPUs in a machine without FPGAs; None where the cap or a task without GPU cost bars it."""
-    return None if graph.fpga_only else list_schedule(graph, replace(platform, fpgas=0), ())
+    return None if graph.fpga_only else list_schedule(graph, platform.without_fpgas(), ())
 
 
 def cost_key(goal: str, schedule: Schedule | None, limit_s: float) -> tuple[float, float, float]:

@@ -54,6 +54,10 @@ class Platform:
         """The same machine with FPGAs that draw ``watts`` when they wait."""
         return replace(self, fpga_idle_w=watts)
 
+    def without_fpgas(self) -> Platform:
+        """The same GPUs and host in a machine without FPGAs."""
+        return replace(self, fpgas=0)
+
     def transfer_s(self, count_bytes: float) -> float:
         """Seconds that the link is held for a transfer; 0 for one of nothing."""
         return self.link_latency_s + count_bytes / self.link_bytes_per_s if count_bytes > 0 else 0.0

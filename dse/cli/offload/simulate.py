@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dse.cli.folder import check_file
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
 from dse.cli.offload.options import (
     FpgaIdle,
@@ -70,6 +71,7 @@ _Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
 def simulate(
+    context: typer.Context,
     network: NetworkName,
     profile: ProfileFlag = "",
     batch: Batch = "256",
@@ -97,6 +99,8 @@ def simulate(
     dvfs_exponent: _Exponent = "3",
     compute_share: _ComputeShare = "1",
     evaluations: _Evaluations = "2000",
+    output: _Report = None,
+    force: _Force = False,
     as_json: Json = False,
 ) -> int:
     """Schedule a training step on GPUs and FPGAs and compare it with the GPUs alone; exit 1 if the cap allows none."""
@@ -105,6 +109,8 @@ def simulate(
     from dse.offload.simulation import simulate as run
 
     checked("--goal", goal, GOALS)
+    if output is not None:
+        check_file(output, ".html", force)
     cap_w = decimal("--cap", cap, 1e-3, 1e6, infinite=True)
     if goal == "cap" and math.isinf(cap_w):
         raise InputError("--cap", "is needed with --goal cap", allowed="a power in watts")
@@ -131,10 +137,16 @@ def simulate(
     platform = platform.with_fpga_idle(decimal("--fpga-idle", fpga_idle, 0, 1e4) if fpga_idle else scenario.fpga_idle_w)
     with step_bar(f"assigning {len(scenario.graph.candidates)} operations") as report:
         simulation = run(scenario.graph, platform, goal, evaluations=limit, progress=report)
+    if output is not None:
+        from dse.reports.offload import write_offload_report
+
+        write_offload_report(simulation, output, scenario.assumptions, ["dse", *(context.obj or [])])
     if as_json:
         print_json(simulation_json(simulation, scenario.assumptions))
     else:
         print_simulation(simulation, scenario.assumptions)
+        if output is not None:
+            print(f"report: {output}")
     if simulation.plan.interrupted:
         return INTERRUPTED
     return OK if simulation.plan.schedule is not None else NOTHING_FEASIBLE
