@@ -21,7 +21,8 @@ in this folder, or load it by its path, or publish it from your own package thro
 The operations and the keys each takes are the table ``dse.networks.shapes.OPERATIONS``.
 
 ONNX files (``onnx_import``) and Darknet .cfg files (``darknet_import``) are read by their paths too. To add an operator
-of ONNX, write a function of a node and one line of ``onnx_operators.COMPUTE`` or ``onnx_movement.MOVEMENT``.
+of ONNX, write a function of a node and one line of ``onnx_operators.COMPUTE``, ``onnx_cuts.CUTS`` or
+``onnx_movement.MOVEMENT``.
 """
 
 from __future__ import annotations

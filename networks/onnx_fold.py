@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.networks.onnx_graph import MAX_VALUES, Known, Map, Node, State
+from dse.networks.onnx_graph import MAX_VALUES, Known, Node, State
+from dse.networks.onnx_layout import Map
 
-__all__ = ["fold", "tensor"]
+__all__ = ["fold", "initializer", "tensor"]
 
 Array = NDArray[Any]
 _BINARY: Mapping[str, Callable[[Array, Array], Any]] = {
@@ -23,6 +25,12 @@ _UNARY: Mapping[str, Callable[[Array], Any]] = {
     "Identity": np.asarray,
 }  # fmt: skip
 _SAME_SHAPE = {*_UNARY, "Cast", "QuantizeLinear", "DequantizeLinear", "Relu", "Exp", "Reciprocal", "CastLike"}
+
+
+def initializer(proto: Any) -> Known:
+    """A tensor of the graph that may be learned: one of floating-point numbers."""
+    known, floats = tensor(proto), (1, 10, 11, 16)
+    return replace(known, elements=math.prod(known.shape) if proto.data_type in floats else 0)
 
 
 def tensor(proto: Any) -> Known:
@@ -54,13 +62,14 @@ def fold(node: Node, state: State) -> Known | None:
         return None
     known = [value for value in inputs if isinstance(value, Known)]
     values = [value.values for value in known]
+    elements = sum(value.elements for value in known)
     if any(value is None for value in values) or len(known) < len(inputs):
-        return _shape_only(node, known, state)
+        return replace(_shape_only(node, known, state), elements=elements)
     with np.errstate(all="ignore"):
         out = _evaluate(node, [np.asarray(value) for value in values], state)
     if out is None:
-        return _shape_only(node, known, state)
-    return Known(out.shape, out if out.size <= MAX_VALUES else None)
+        return replace(_shape_only(node, known, state), elements=elements)
+    return Known(out.shape, out if out.size <= MAX_VALUES else None, elements)
 
 
 def _constant(node: Node) -> Known:
@@ -84,9 +93,15 @@ def _shape_only(node: Node, known: list[Known], state: State) -> Known:
     if node.op == "Transpose":
         perm = node.integers("perm") or tuple(reversed(range(len(first))))
         return Known(tuple(first[axis] for axis in perm))
-    if node.op in ("Reshape", "Unsqueeze", "Squeeze"):
+    if node.op in ("Reshape", "Unsqueeze", "Squeeze", "Slice", "Gather", "Expand"):
         empty = np.broadcast_to(np.int8(0), first)  # takes no memory
-        shaped = _move(node, empty, [np.asarray(one.values) for one in known[1:] if one.values is not None])
+        more = [np.asarray(one.values) for one in known[1:] if one.values is not None]
+        if node.op == "Expand":
+            return Known(np.broadcast_shapes(first, tuple(int(size) for size in np.ravel(more[0]))))
+        if node.op == "Gather":
+            axis = node.integer("axis", 0) % len(first)
+            return Known((*first[:axis], *known[1].shape, *first[axis + 1 :]))
+        shaped = _move(node, empty, more)
         return Known(first if shaped is None else shaped.shape)
     if node.op in ("Add", "Sub", "Mul", "Div", "Pow"):
         return Known(np.broadcast_shapes(*(one.shape for one in known)))

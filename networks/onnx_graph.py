@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.errors import InputError
-from dse.network import Shape
 from dse.networks.imported import Builder
+from dse.networks.onnx_layout import Map, fresh
 
-__all__ = ["MAX_VALUES", "Known", "Map", "Node", "State", "view"]
+__all__ = ["MAX_VALUES", "Known", "Node", "State"]
 
 MAX_VALUES = 4096
 """Elements up to which a constant's values are kept."""
@@ -22,31 +22,14 @@ MAX_VALUES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A tensor that does not depend on the input: a weight (dimensions only), or a small constant with ``values``."""
+    """A tensor that does not depend on the input: a weight (dimensions only), or a small constant with ``values``.
+
+    ``elements`` counts those of the initialiser that it is a part or a repetition of, 0 where there is none.
+    """
 
     shape: tuple[int, ...]
     values: NDArray[Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A tensor that a layer computes: its ONNX shape (batch first) and which axis holds the channels (0: none)."""
-
-    layer: str
-    shape: tuple[int, ...]
-    channel: int = 1
-
-    @property
-    def spatial(self) -> tuple[int, ...]:
-        """The axes that are neither batch nor channels."""
-        return tuple(axis for axis in range(1, len(self.shape)) if axis != self.channel)
-
-
-def view(shape: tuple[int, ...], channel: int) -> Shape:
-    """(channels, height, width) of one sample of a tensor of ``shape`` whose axis ``channel`` holds the channels."""
-    rest = [size for axis, size in enumerate(shape) if axis not in (0, channel)]
-    channels = shape[channel] if channel else 1
-    return channels, math.prod(rest[:-1]), rest[-1] if rest else 1
+    elements: int = 0
 
 
 class Node:
@@ -98,6 +81,7 @@ class State:
         self.readers = readers
         self.tensors: dict[str, Known | Map] = {}
         self.made_by: dict[str, Node] = {}
+        self._stored: dict[tuple[object, ...], tuple[Map, str]] = {}
 
     def get(self, node: Node, position: int) -> Known | Map | None:
         """What input ``position`` of ``node`` is; None where it is left out."""
@@ -144,25 +128,50 @@ class State:
         spatial = [height, width][4 - rank :] if rank < 5 else [height, width]
         shape = [batch, *spatial]
         shape.insert(channel, channels)
-        return Map(layer, tuple(shape), channel)
+        return fresh(layer, shape, channel)
 
-    def relabel(self, node: Node, source: Map, shape: tuple[int, ...], channel: int, op: str = "reshape") -> Map:
-        """``source`` seen as ``shape`` with its channels at ``channel``; moves data only if (c, h, w) change."""
+    def relabel(self, node: Node, source: Map, shape: Sequence[int]) -> Map:
+        """``source`` seen as ``shape``: a name, or a layer where axes are cut across the order of elements."""
         if any(size < 1 for size in shape):
-            raise node.error("gives an empty tensor", shape, "sizes of at least 1")
-        target = view(shape, channel)
-        if target == self.builder.shapes[source.layer]:
-            return Map(source.layer, shape, channel)
-        if target[1:] == (1, 1):
-            return Map(self.emit(node, "flatten", [source]), shape, channel)
-        return Map(self.emit(node, op, [source], shape=target), shape, channel)
+            raise node.error("gives an empty tensor", tuple(shape), "sizes of at least 1")
+        seen = source.reshaped(shape)
+        if seen is not None:
+            return seen
+        if not source.batch_front or shape[0] != source.shape[0]:
+            raise node.error("moves elements between the batch and other axes", (source.shape, tuple(shape)))
+        channel = 1 if len(shape) > 1 else 0
+        target = fresh("", shape, channel)
+        layer = self.emit(node, "reshape", [source], shape=target.stored_shape((channel,)))
+        return fresh(layer, shape, channel)
 
-    def with_channel(self, node: Node, source: Map, channel: int) -> Map:
-        """``source`` with its channels at axis ``channel``, transposed in memory where they are elsewhere."""
-        if source.channel == channel:
+    def with_channels(self, node: Node, source: Map, channels: Sequence[int], ordered: bool = False) -> Map:
+        """``source`` stored with the axes ``channels`` as its channels, moved in memory where it is stored otherwise.
+
+        With ``ordered`` its pixels are in the order of the other axes, and its height and width are those.
+        """
+        shape = source.stored_shape(channels)
+        stored = source.stored(channels, ordered)
+        if stored and (not ordered or self.builder.shapes[source.layer] == shape):
             return source
-        target = view(source.shape, channel)
-        if target == self.builder.shapes[source.layer]:
-            return Map(source.layer, source.shape, channel)
-        layer = self.emit(node, "transpose", [source], "_transpose", shape=target)
-        return Map(layer, source.shape, channel)
+        if source.batch_axis in channels and any(atom.batch for axis in channels for atom in source.axes[axis]):
+            raise node.error("has the batch among its channels, which is not supported", source.shape)
+        wanted = source.as_stored("", channels)
+        key = source.layer, tuple(map(id, wanted.channels)), tuple(map(id, wanted.pixels)), shape
+        if key not in self._stored:
+            in_order = source.channels + source.pixels == wanted.channels + wanted.pixels
+            # Everything as channels: what reads it learns weights for whatever order there is.
+            op = "flatten" if shape[1:] == (1, 1) else "reshape" if in_order else "transpose"
+            attributes = {} if op == "flatten" else {"shape": shape}
+            suffix = "_transpose" if op == "transpose" else ""
+            self._stored[key] = wanted, self.emit(node, op, [source], suffix, **attributes)
+        return source.as_stored(self._stored[key][1], channels)
+
+    def alike(self, node: Node, source: Map, other: Map) -> Map:
+        """``source``, a tensor of the same shape as ``other``, stored as that one is."""
+        same = source.signature() == other.signature()
+        shape = self.builder.shapes[other.layer]
+        if same and self.builder.shapes[source.layer] == shape:
+            return source
+        op = "reshape" if same else "transpose"
+        layer = self.emit(node, op, [source], f"_{op}", shape=shape)
+        return Map(layer, other.axes, other.channels, other.pixels)

@@ -12,9 +12,11 @@ from typing import Any
 
 from dse.errors import InputError
 from dse.networks.imported import MAX_LAYERS, Builder, Description, clean_name
-from dse.networks.onnx_fold import fold, tensor
+from dse.networks.onnx_cuts import CUTS
+from dse.networks.onnx_fold import fold, initializer
 from dse.networks.onnx_fuse import fuse
-from dse.networks.onnx_graph import Known, Map, Node, State, view
+from dse.networks.onnx_graph import Known, Node, State
+from dse.networks.onnx_layout import Map, fresh, view
 from dse.networks.onnx_movement import MOVEMENT
 from dse.networks.onnx_operators import COMPUTE, Handler
 from dse.networks.onnx_wire import read_model
@@ -24,7 +26,7 @@ __all__ = ["OPSETS", "SUPPORTED", "read_onnx"]
 OPSETS = (9, 28)
 """Oldest and newest version of the operator set that is read."""
 
-_HANDLERS: Mapping[str, Handler] = {**COMPUTE, **MOVEMENT}
+_HANDLERS: Mapping[str, Handler] = {**COMPUTE, **CUTS, **MOVEMENT}
 SUPPORTED = tuple(sorted(_HANDLERS))
 """Operators of ONNX that become layers; on constants, more are folded."""
 
@@ -58,8 +60,8 @@ def _describe(model: Any, path: Path) -> Description:
     readers = Counter(name for node in nodes for name in node.inputs) + Counter(outputs)
     builder = Builder(path)
     state = State(builder, readers)
-    for initializer in graph.initializer:
-        state.tensors[initializer.name] = tensor(initializer)
+    for proto in graph.initializer:
+        state.tensors[proto.name] = initializer(proto)
     for sparse in graph.sparse_initializer:
         state.tensors[sparse.values.name] = Known(tuple(int(size) for size in sparse.dims))
     _take_input(graph, nodes, state, where)
@@ -112,7 +114,7 @@ def _take_input(graph: Any, nodes: Sequence[Node], state: State, where: str) -> 
     shape = _input_shape(value, where)
     channel = _input_channel(value.name, nodes, len(shape))
     layer = state.builder.set_input(view(shape, channel), where)
-    state.tensors[value.name] = Map(layer, shape, channel)
+    state.tensors[value.name] = fresh(layer, shape, channel)
 
 
 def _input_shape(value: Any, where: str) -> tuple[int, ...]:
@@ -132,8 +134,13 @@ def _input_shape(value: Any, where: str) -> tuple[int, ...]:
 
 
 def _input_channel(name: str, nodes: Sequence[Node], rank: int) -> int:
-    """Channels last where every reader moves them to the front, or multiplies by a matrix; else axis 1."""
-    readers = [node for node in nodes if name in node.inputs and node.op != "Shape"]
+    """Channels last where every reader moves them to the front, or multiplies by a matrix; else axis 1.
+
+    Numbers of rows of an embedding's table have no channels.
+    """
+    readers = [node for node in nodes if name in node.inputs and node.op not in ("Shape", "Cast")]
+    if readers and all(node.op == "Gather" and node.inputs[1:] == [name] for node in readers):
+        return 0
     front = (0, rank - 1, *range(1, rank - 1))
     last = all(node.op == "Transpose" and node.integers("perm") == front for node in readers)
     products = all(node.op == "MatMul" for node in readers)

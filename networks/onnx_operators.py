@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from dse.networks.layer_spec import MAX_DIMENSION
-from dse.networks.onnx_graph import Known, Map, Node, State
+from dse.networks.onnx_graph import Known, Node, State
+from dse.networks.onnx_layout import Map, fresh
+from dse.networks.onnx_products import two_maps
 
 __all__ = ["COMPUTE", "Handler"]
 
@@ -46,11 +49,11 @@ def _pads(node: Node, spatial: int, size: Pair, kernel: Pair, stride: Pair, dila
 
 def _image(node: Node, state: State) -> tuple[Map, int]:
     """Input 0 with its channels at axis 1, and how many spatial axes it has."""
-    source = state.with_channel(node, state.map(node), 1)
+    source = state.map(node)
     spatial = len(source.shape) - 2
-    if spatial not in (1, 2):
-        raise node.error("is supported over one or two spatial axes", source.shape, "rank 3 or 4")
-    return source, spatial
+    if spatial not in (1, 2) or not source.batch_front:
+        raise node.error("is supported over one or two spatial axes", source.shape, "rank 3 or 4, the batch in front")
+    return state.with_channels(node, source, (1,), ordered=True), spatial
 
 
 def _weight(node: Node, state: State, ranks: tuple[int, ...]) -> tuple[int, ...]:
@@ -80,18 +83,39 @@ def _conv(node: Node, state: State) -> Map:
     return state.layer_map(layer, spatial + 2, 1, source.shape[0])
 
 
+def _conv_transpose(node: Node, state: State) -> Map:
+    source, spatial = _image(node, state)
+    weight, groups = _weight(node, state, (spatial + 2,)), node.integer("group", 1)
+    if groups < 1 or weight[0] != source.shape[1]:
+        raise node.error("its weight does not fit the input", weight, f"{source.shape[1]} input channels")
+    if node.integers("output_shape") or node.text("auto_pad", "NOTSET") not in ("", "NOTSET", "VALID"):
+        raise node.error("is supported with pads, not with output_shape or auto_pad")
+    kernel = _pair(node, "weight", spatial, weight[2:])
+    stride, dilation = _pair(node, "strides", spatial), _pair(node, "dilations", spatial)
+    more = node.integers("output_padding") or (0,) * spatial
+    if len(more) != spatial or not all(0 <= one <= MAX_DIMENSION for one in more):
+        raise node.error("output_padding is out of range", more, f"{spatial} numbers of at least 0")
+    size = state.builder.shapes[source.layer][1:]
+    layer = state.emit(
+        node, "conv_transpose", [source], out_channels=weight[1] * groups, kernel=kernel, stride=stride,
+        padding=_pads(node, spatial, size, kernel, stride, dilation), dilation=dilation, groups=groups,
+        output_padding=(0, more[0]) if spatial == 1 else (more[0], more[1]), bias=state.known(node, 2) is not None,
+    )  # fmt: skip
+    return state.layer_map(layer, spatial + 2, 1, source.shape[0])
+
+
 def _gemm(node: Node, state: State) -> Map:
     source, weight = state.map(node), _weight(node, state, (2,))
     if node.integer("transB", 0):
         weight = weight[::-1]
-    if len(source.shape) != 2 or source.channel != 1 or node.integer("transA", 0):
+    if len(source.shape) != 2 or node.integer("transA", 0):
         raise node.error("is supported on a (batch, features) input", source.shape, "transA = 0")
     return _product(node, state, source, weight, state.known(node, 2) is not None)
 
 
 def _matmul(node: Node, state: State) -> Map:
     if len(node.inputs) > 1 and all(isinstance(state.get(node, position), Map) for position in (0, 1)):
-        raise node.error("multiplies two computed tensors, which is not supported", allowed="one constant factor")
+        return two_maps(node, state, state.map(node, 0), state.map(node, 1))
     source = state.map(node)
     weight = _weight(node, state, tuple(range(2, len(source.shape) + 1)) or (2,))
     if math.prod(weight[:-2]) != 1:
@@ -104,10 +128,11 @@ def _product(node: Node, state: State, source: Map, weight: tuple[int, ...], bia
     last = len(source.shape) - 1
     if last < 1 or source.shape[last] != weight[0]:
         raise node.error("its weight does not fit the input", weight, f"{source.shape[last]} rows")
-    source = state.with_channel(node, source, last)
-    op = "fc" if last == 1 else "conv"
-    layer = state.emit(node, op, [source], out_channels=weight[1], bias=bias)
-    return Map(layer, (*source.shape[:-1], weight[1]), last)
+    source = state.with_channels(node, source, (last,))
+    pixels = math.prod(state.builder.shapes[source.layer][1:])
+    layer = state.emit(node, "conv" if pixels > 1 else "fc", [source], out_channels=weight[1], bias=bias)
+    features = fresh(layer, (1, weight[1]), 1).channels
+    return Map(layer, (*source.axes[:-1], features), features, source.pixels)
 
 
 def _pool(node: Node, state: State) -> Map:
@@ -146,7 +171,7 @@ def _global_pool(node: Node, state: State) -> Map:
         layer = state.emit(node, "max_pool", [source], kernel=state.builder.shapes[source.layer][1:])
     else:
         layer = state.emit(node, "global_avg_pool", [source])
-    return Map(layer, (*source.shape[:2], *(1 for _ in source.shape[2:])), 1)
+    return Map(layer, (*source.axes[:2], *(() for _ in source.axes[2:])), source.channels, ())
 
 
 def _reduce_mean(node: Node, state: State) -> Map:
@@ -154,30 +179,29 @@ def _reduce_mean(node: Node, state: State) -> Map:
     rank = len(source.shape)
     given = state.numbers(node, 1) if len(node.inputs) > 1 else node.integers("axes")
     axes = {axis + rank if axis < 0 else axis for axis in given or ()}
-    left = [axis for axis in range(1, rank) if axis not in axes]
-    if len(left) != 1 or 0 in axes or not axes or len(axes) + 2 != rank:
+    left = [axis for axis in source.others() if axis not in axes]
+    if len(left) != 1 or not axes or not axes <= set(source.others()):
         raise node.error("is supported over all spatial axes", sorted(axes), "the axes beside batch and channels")
-    source = state.with_channel(node, source, left[0])
+    source = state.with_channels(node, source, left)
     layer = state.emit(node, "global_avg_pool", [source])
-    if node.integer("keepdims", 1):
-        shape = tuple(1 if axis in axes else size for axis, size in enumerate(source.shape))
-        return Map(layer, shape, left[0])
-    return Map(layer, (source.shape[0], source.shape[left[0]]), 1)
+    keep = bool(node.integer("keepdims", 1))
+    kept = [() if axis in axes else atoms for axis, atoms in enumerate(source.axes) if keep or axis not in axes]
+    return Map(layer, tuple(kept), source.channels, ())
 
 
 def _same(node: Node, state: State, op: str, source: Map) -> Map:
-    return Map(state.emit(node, op, [source]), source.shape, source.channel)
+    return replace(source, layer=state.emit(node, op, [source]))
 
 
 def _norm(node: Node, state: State) -> Map:
     source = state.map(node)
     if node.op == "LayerNormalization":
-        axis = node.integer("axis", -1)
-        if axis not in (-1, len(source.shape) - 1):
-            raise node.error("is supported over the last axis", axis, "-1")
-        return _same(node, state, "layer_norm", state.with_channel(node, source, len(source.shape) - 1))
+        last = len(source.shape) - 1
+        if node.integer("axis", -1) not in (-1, last):
+            raise node.error("is supported over the last axis", node.integer("axis", -1), "-1")
+        return _same(node, state, "layer_norm", state.with_channels(node, source, (last,)))
     ops = {"BatchNormalization": "batch_norm", "InstanceNormalization": "instance_norm", "LRN": "lrn"}
-    return _same(node, state, ops.get(node.op, "group_norm"), state.with_channel(node, source, 1))
+    return _same(node, state, ops.get(node.op, "group_norm"), state.with_channels(node, source, (1,)))
 
 
 def _function(node: Node, state: State) -> Map:
@@ -188,9 +212,9 @@ def _softmax(node: Node, state: State) -> Map:
     source = state.map(node)
     axis = node.integer("axis", 1 if node.opset < 13 else -1)
     axis = axis + len(source.shape) if axis < 0 else axis
-    if not 1 <= axis < len(source.shape):
-        raise node.error("axis is out of range", axis, f"1 to {len(source.shape) - 1}")
-    return _same(node, state, "softmax", state.with_channel(node, source, axis))
+    if not 0 <= axis < len(source.shape) or any(atom.batch for atom in source.axes[axis]):
+        raise node.error("axis is out of range, or the batch", axis, f"1 to {len(source.shape) - 1}")
+    return _same(node, state, "softmax", source)
 
 
 def _clip(node: Node, state: State) -> Map:
@@ -212,8 +236,8 @@ def _prelu(node: Node, state: State) -> Map:
     source, slope = state.map(node), state.known(node, 1)
     count = math.prod(slope.shape) if slope else 1
     if count > 1:
-        source = state.with_channel(node, source, 1)
-    return Map(state.emit(node, "prelu", [source], slopes=max(count, 1)), source.shape, source.channel)
+        source = state.with_channels(node, source, (1,))
+    return replace(source, layer=state.emit(node, "prelu", [source], slopes=max(count, 1)))
 
 
 _FUNCTIONS: Mapping[str, str] = {
@@ -227,6 +251,7 @@ COMPUTE: Mapping[str, Handler] = {
     **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LayerNormalization", "LRN"), _norm),
     "GroupNormalization": _norm,
     "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
     "Gemm": _gemm,
     "MatMul": _matmul,
     "MaxPool": _pool,

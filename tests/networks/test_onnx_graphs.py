@@ -105,8 +105,13 @@ def test_channels_last_as_tensorflow_writes(tmp_path):
 
 
 def test_a_transpose_that_moves_is_a_layer(tmp_path):
-    network = load(tmp_path, [node("Transpose", "x", "y", perm=[0, 1, 3, 2])], shape=("N", 4, 8, 5))
-    assert body(network) == [("transpose", (4, 5, 8))]
+    moved = node("Transpose", "x", "h", perm=[0, 1, 3, 2])
+    network = load(tmp_path, [moved, node("MaxPool", "h", "y", kernel_shape=[1, 1])], shape=("N", 4, 8, 5))
+    assert body(network) == [("transpose", (4, 5, 8)), ("max_pool", (4, 5, 8))]
+    # Functions of one element do not see it, and moved twice it is where it was.
+    back = node("Transpose", "r", "y", perm=[0, 1, 3, 2])
+    network = load(tmp_path, [moved, node("Relu", "h", "r"), back], shape=("N", 4, 8, 5))
+    assert body(network) == [("relu", (4, 8, 5))]
 
 
 def test_shuffled_channels_move(tmp_path):
@@ -138,6 +143,16 @@ def test_names_and_types_cost_nothing(tmp_path, op):
     assert body(load(tmp_path, [node(op, "x", "h", **extra), node("Relu", "h", "y")])) == [("relu", (4, 8, 8))]
 
 
+def test_expand(tmp_path):
+    pooled = node("GlobalAveragePool", "x", "p")
+    network = load(tmp_path, [node("Relu", "x", "h"), node("Expand", "h s", "y")], ints("s", 1, 4, 8, 8))
+    assert body(network) == [("relu", (4, 8, 8))]
+    network = load(tmp_path, [pooled, node("Expand", "p s", "y")], ints("s", 1, 1, 8, 8))
+    assert body(network) == [("global_avg_pool", (4, 1, 1)), ("upsample", (4, 8, 8))]
+    with pytest.raises(InputError, match=r"Expand_y.*malformed"):
+        load(tmp_path, [pooled, node("Expand", "p s", "y")], ints("s", 1, 5, 8, 8))
+
+
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
 def test_softmax_at_the_end_is_part_of_the_loss(tmp_path, op):
     network = load(tmp_path, [node("Gemm", "x w", "h"), node(op, "h", "y")], weight("w", 4, 5), shape=VECTOR)
@@ -163,9 +178,20 @@ def test_layers_that_no_output_reads_are_left_out(tmp_path):
 
 BAD = {
     "unknown operator": (
-        [node("ConvTranspose", "x w", "y")], {}, ["ConvTranspose_y", "opset 17", "not supported", "Conv,"],
+        [node("Einsum", "x w", "y", equation="a,a")], {}, ["Einsum_y", "opset 17", "not supported", "Conv,"],
     ),
-    "two computed factors": ([node("MatMul", "x x", "y")], {}, ["MatMul_y", "two computed tensors"]),
+    "factors that do not fit": (
+        [node("MatMul", "x x", "y")], {"shape": ("N", 4, 8, 5)}, ["MatMul_y", "do not fit", "(..., K, N)"],
+    ),
+    "product over the batch": (
+        [node("Transpose", "x", "t", perm=[2, 1, 0]), node("MatMul", "x t", "y")],
+        {"shape": (4, 4, 4)},
+        ["MatMul_y", "over the batch"],
+    ),
+    "rows of a stack": ([node("Gather", "w x", "y")], {"shape": ("N", 4)}, ["Gather_y", "rows of a table"]),
+    "transposed to a size": (
+        [node("ConvTranspose", "x v", "y", output_shape=[3, 3])], {}, ["ConvTranspose_y", "output_shape"],
+    ),
     "custom domain": (
         [onnx.helper.make_node("Relu", ["x"], ["y"], domain="my.own")],
         {"domains": {"my.own": 1}},
@@ -179,7 +205,10 @@ BAD = {
     "unknown tensor": ([node("Relu", "z", "y")], {}, ["input", "one"]),
     "negative pads": ([node("Conv", "x w", "y", pads=[-1, 0, 0, 0])], {}, ["Conv_y", "pads", "-1"]),
     "no nodes": ([], {"outputs": ("x",)}, ["one input tensor"]),
-    "batch moved": ([node("Transpose", "x", "y", perm=[1, 0, 2, 3])], {}, ["Transpose_y", "batch in front"]),
+    "batch moved": (
+        [node("Transpose", "x", "h", perm=[1, 0, 2, 3]), node("Conv", "h w", "y")], {}, ["Conv_y", "batch in front"],
+    ),
+    "softmax over the batch": ([node("Softmax", "x", "y", axis=0)], {}, ["Softmax_y", "or the batch"]),
     "no outputs": ([node("Relu", "x", "h")], {"outputs": ("x",)}, ["input"]),
     "joined rows": ([node("Concat", "x", "y", axis=0)], {}, ["Concat_y", "axis"]),
     "divided": ([node("Div", "x x", "y")], {}, ["Div_y", "constant divisor"]),
@@ -190,7 +219,7 @@ BAD = {
 def test_what_is_refused_is_one_line(tmp_path, case):
     nodes, options, parts = BAD[case]
     with pytest.raises(InputError) as caught:
-        load(tmp_path, nodes, W, **options)
+        load(tmp_path, nodes, W, weight("v", 4, 6, 3, 3), **options)
     message = str(caught.value)
     assert "\n" not in message
     for part in ("m.onnx", *parts):
