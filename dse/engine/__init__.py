@@ -1,0 +1,24 @@
+"""The host's side of the convolution engine in RTL: its parameters, commands, tilings, cycle counts and DRAM images."""
+
+from dse.engine.command import COMMAND_FIELDS, Bases, command, command_words
+from dse.engine.cycles import compute_cycles
+from dse.engine.hardware import EngineParameters
+from dse.engine.images import EngineLayout
+from dse.engine.nest import Convolution, PhaseNest, Tiling, phase_nest
+from dse.engine.tiling import buffer_words, fit_tiling
+
+__all__ = [
+    "COMMAND_FIELDS",
+    "Bases",
+    "Convolution",
+    "EngineLayout",
+    "EngineParameters",
+    "PhaseNest",
+    "Tiling",
+    "buffer_words",
+    "command",
+    "command_words",
+    "compute_cycles",
+    "fit_tiling",
+    "phase_nest",
+]

@@ -1,0 +1,124 @@
+"""Which tiles fit the engine's buffers, and a good one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dse.engine.cycles import compute_cycles
+from dse.engine.hardware import EngineParameters
+from dse.engine.nest import PhaseNest, Tiling
+from dse.errors import InputError
+
+__all__ = ["TileSteps", "buffer_words", "fit_tiling"]
+
+
+def _up(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+@dataclass(frozen=True, slots=True)
+class TileSteps:
+    """Strides of the buffers for one tiling, in words, and what a half must hold."""
+
+    row_steps: int
+    col_steps: int
+    window_rows: int
+    word_pc: int
+    word_pr: int
+    word_q: int
+    word_n: int
+    word_b: int
+    operand_n: int
+    operand_m: int
+    sum_n: int
+    sum_m: int
+
+    @classmethod
+    def of(cls, hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> TileSteps:
+        """Steps of ``tiling``; sizes beyond the layer count as the layer's."""
+        row, column = nest.row, nest.column
+        row_steps, col_steps = _up(tiling.rows, hw.ur), _up(column.extent, hw.uc)
+        window_rows = (tiling.rows - 1) * row.stride + row.taps
+        places = _up(_up(column.operand - column.start, column.stride), hw.uc)
+        word_pr = column.stride * places
+        word_q = row.stride * word_pr
+        word_n = _up(_up(window_rows, row.stride), hw.ur) * word_q
+        pixels = row_steps * col_steps
+        if nest.phase == "weight_grad":
+            operand_n, sum_n = pixels, row.taps * column.taps * hw.un
+            operand_m, sum_m = tiling.b_blocks * operand_n, tiling.n_groups * sum_n
+        else:
+            kernel = nest.conv.window.kernel
+            operand_n, sum_n = kernel[0] * kernel[1], row.classes * column.classes * pixels
+            operand_m, sum_m = tiling.n_groups * operand_n, tiling.b_blocks * sum_n
+        word_b = tiling.n_groups * word_n
+        return cls(
+            row_steps, col_steps, window_rows, places, word_pr, word_q, word_n, word_b,
+            operand_n, operand_m, sum_n, sum_m,
+        )  # fmt: skip
+
+
+def buffer_words(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple[int, int, int]:
+    """Words that half of the feature, operand and accumulator buffer must have for ``tiling``."""
+    steps = TileSteps.of(hw, nest, tiling)
+    return tiling.b_blocks * steps.word_b, tiling.m_groups * steps.operand_m, tiling.m_groups * steps.sum_m
+
+
+def fit_tiling(hw: EngineParameters, nest: PhaseNest) -> Tiling:
+    """The largest tile that fits: whole maps first, then more channels and samples, each halved where it must be.
+
+    Raises InputError where not even the smallest tile fits, with the buffer and its need.
+    """
+    depths = {"feature_depth": hw.feature_depth, "operand_depth": hw.operand_depth, "sum_depth": hw.sum_depth}
+    best, best_key = None, None
+    for tiling in _candidates(hw, nest):
+        need = buffer_words(hw, nest, tiling)
+        if all(n <= d for n, d in zip(need, depths.values(), strict=True)):
+            key = _traffic(hw, nest, tiling)
+            if best_key is None or key < best_key:
+                best, best_key = tiling, key
+    if best is None:
+        need = buffer_words(hw, nest, Tiling())
+        for (name, depth), words in zip(depths.items(), need, strict=True):
+            if words > depth:
+                raise InputError(f"engine parameter {name}", f"is too small for {nest.phase}", depth, f">= {words}")
+    assert best is not None
+    return best
+
+
+def _candidates(hw: EngineParameters, nest: PhaseNest) -> Iterator[Tiling]:
+    m, n, b = _up(nest.m, hw.um), _up(nest.n, hw.un), _up(nest.batch, hw.ub)
+    rows = sorted({min(_up(_up(nest.row.extent, k), hw.ur) * hw.ur, nest.row.extent) for k in _cuts(nest.row.extent)})
+    for tile_rows in rows:
+        for m_groups in sorted({_up(m, k) for k in _cuts(m)}):
+            for n_groups in sorted({_up(n, k) for k in _cuts(n)}):
+                for b_blocks in sorted({_up(b, k) for k in _cuts(b)}):
+                    yield Tiling(m_groups, n_groups, b_blocks, tile_rows)
+
+
+def _cuts(extent: int) -> list[int]:
+    return [k for k in range(1, extent + 1) if k <= 4 or k & (k - 1) == 0 or k == extent]
+
+
+def _traffic(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple[float, float]:
+    """What a tiling costs: cycles if computing and the two loads overlap, then words loaded."""
+    compute = compute_cycles(hw, nest, tiling)
+    steps = TileSteps.of(hw, nest, tiling)
+    tiles_m = _up(_up(nest.m, hw.um), tiling.m_groups)
+    tiles_n = _up(_up(nest.n, hw.un), tiling.n_groups)
+    tiles_b = _up(_up(nest.batch, hw.ub), tiling.b_blocks)
+    tiles_r = _up(nest.row.extent, tiling.rows)
+    tiles = nest.sets * tiles_m * tiles_n * tiles_b * tiles_r
+    cell_beats = max(hw.channel_block * hw.ub * hw.operand_bytes / hw.beat_bytes, 1.0)
+    cells = nest.column.operand * steps.window_rows * tiling.b_blocks * tiling.n_groups * hw.un / hw.channel_block
+    features = tiles * cells * cell_beats
+    lanes = hw.um * hw.un if nest.phase != "weight_grad" else hw.um * hw.ub * hw.ur * hw.uc
+    operands = tiles * tiling.m_groups * steps.operand_m * lanes / hw.channel_block
+    operands *= max(hw.channel_block * hw.operand_bytes / hw.beat_bytes, 1.0)
+    if nest.phase == "weight_grad":
+        operands /= hw.ub
+    elif tiles_n == 1:
+        operands /= tiles_b * tiles_r
+    first_load = (features + operands) / tiles
+    return max(compute, features, operands) + first_load, features + operands

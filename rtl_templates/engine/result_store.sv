@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stores finished tiles: reads their cells from the accumulator buffer, requantises them and packs them into beats.
+//
+// Three stages, which stand still together while the beats are not taken: read, choose the cell, requantise.
+// A cell has ChannelBlock x UB elements in forward and input_grad, ChannelBlock in weight_grad; raw elements have 32 bits.
+
+module result_store
+  import engine_pkg::*;
+#(
+  parameter int unsigned OperandWidth = 8,
+  parameter int unsigned AccWidth     = 32,
+  parameter int unsigned DataWidth    = 64,
+  parameter int unsigned UB           = 1,
+  parameter int unsigned UM           = 4,
+  parameter int unsigned UN           = 4,
+  parameter int unsigned UR           = 1,
+  parameter int unsigned UC           = 1,
+  parameter int unsigned Block        = 4,
+  localparam int unsigned Lanes       = UR * UC * UM * UB
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_ni,
+  input  logic                           start_i,
+  input  command_t                       cmd_i,
+  input  logic                           half_full_i,
+  output logic                           half_done_o,
+  output logic                           active_o,
+  output logic                           read_o,
+  output logic                           read_half_o,
+  output index_t                         read_addr_o,
+  input  logic [Lanes-1:0][AccWidth-1:0] read_i,
+  output logic                           dma_valid_o,
+  input  logic                           dma_ready_i,
+  output beat_t                          dma_addr_o,
+  output beat_t                          dma_beats_o,
+  output logic                           data_valid_o,
+  input  logic                           data_ready_i,
+  output logic [DataWidth-1:0]           data_o
+);
+
+  localparam int unsigned RawWidth  = 32;
+  localparam int unsigned CellSize  = Block * UB;
+  localparam int unsigned MParts    = UM / Block;
+  localparam int unsigned RawRatio  = RawWidth / OperandWidth;
+  localparam int unsigned MaxCell   = CellSize * RawRatio;
+  localparam int unsigned FillWidth = $clog2(DataWidth / OperandWidth + MaxCell + 1);
+  localparam int unsigned RowWidth  = UR > 1 ? $clog2(UR) : 1;
+  localparam int unsigned ColWidth  = UC > 1 ? $clog2(UC) : 1;
+
+  logic                gradient, enable, pack_ready;
+  logic                cell_valid, cell_last;
+  index_t              cell_sub;
+  logic [RowWidth-1:0] cell_row;
+  logic [ColWidth-1:0] cell_col;
+  logic [Block-1:0]    cell_keep;
+
+  logic                valid1_q, last1_q, valid2_q, last2_q, valid3_q, last3_q;
+  index_t              select1_q;
+  logic [Block-1:0]    keep1_q;
+
+  assign gradient = cmd_i.mode == WeightGrad;
+  assign enable   = !valid3_q || pack_ready;
+  assign read_o   = cell_valid && enable;
+
+  result_walker #(
+    .UR    (UR),
+    .UC    (UC),
+    .UN    (UN),
+    .Block (Block),
+    .MParts(MParts),
+    .NParts(UN / Block)
+  ) u_walker (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .cmd_i,
+    .half_full_i,
+    .drained_i   (!valid1_q && !valid2_q && !valid3_q),
+    .half_done_o,
+    .half_o      (read_half_o),
+    .active_o,
+    .dma_valid_o,
+    .dma_ready_i,
+    .dma_addr_o,
+    .dma_beats_o,
+    .cell_valid_o(cell_valid),
+    .cell_ready_i(enable),
+    .cell_word_o (read_addr_o),
+    .cell_row_o  (cell_row),
+    .cell_col_o  (cell_col),
+    .cell_sub_o  (cell_sub),
+    .cell_keep_o (cell_keep),
+    .cell_last_o (cell_last)
+  );
+
+  // The cell within the word.
+  logic [UR*UC*MParts-1:0][CellSize-1:0][AccWidth-1:0] pixel_cells;
+  logic [CellSize-1:0][AccWidth-1:0]                   pixel_cell, chosen2_q;
+  logic [Block-1:0][AccWidth-1:0]                      gradient_cell;
+  logic [MParts-1:0][Block-1:0][AccWidth-1:0]          gradient_cells;
+
+  assign pixel_cells    = read_i;
+  assign gradient_cells = read_i[UM-1:0];
+  assign pixel_cell     = pixel_cells[32'(select1_q)];
+  assign gradient_cell  = gradient_cells[32'(select1_q)];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {valid1_q, valid2_q, valid3_q} <= '0;
+    else if (enable) {valid1_q, valid2_q, valid3_q} <= {cell_valid, valid1_q, valid2_q};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (enable) begin
+      {last1_q, last2_q, last3_q} <= {cell_last, last1_q, last2_q};
+      select1_q <= gradient ? cell_sub : index_t'((32'(cell_row) * UC + 32'(cell_col)) * MParts + 32'(cell_sub));
+      keep1_q   <= cell_keep;
+      for (int unsigned e = 0; e < CellSize; e++) begin
+        if (!gradient) chosen2_q[e] <= pixel_cell[e];
+        else chosen2_q[e] <= e < Block && keep1_q[e%Block] ? gradient_cell[e%Block] : '0;
+      end
+    end
+  end
+
+  // Requantised, or as 32-bit sums.
+  logic [CellSize-1:0][OperandWidth-1:0] narrow;
+  logic [CellSize-1:0][RawWidth-1:0]     wide;
+  logic [MaxCell*OperandWidth-1:0]       cell3_q;
+  logic [FillWidth-1:0]                  size, size_words;
+
+  for (genvar e = 0; e < CellSize; e++) begin : gen_lane
+    requantise #(.InWidth(AccWidth), .OutWidth(OperandWidth)) u_narrow (
+      .value_i(chosen2_q[e]), .shift_i(cmd_i.shift), .value_o(narrow[e])
+    );
+    assign wide[e] = chosen2_q[e][RawWidth-1:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (enable) cell3_q <= cmd_i.raw ? wide : (MaxCell * OperandWidth)'(narrow);
+  end
+
+  assign size_words = gradient ? FillWidth'(Block) : FillWidth'(CellSize);
+  assign size       = cmd_i.raw ? FillWidth'(32'(size_words) * RawRatio) : size_words;
+
+  stream_pack #(
+    .DataWidth   (DataWidth),
+    .ElementWidth(OperandWidth),
+    .MaxCell     (MaxCell)
+  ) u_pack (
+    .clk_i,
+    .rst_ni,
+    .cell_valid_i(valid3_q),
+    .cell_ready_o(pack_ready),
+    .cell_last_i (last3_q),
+    .size_i      (size),
+    .cell_i      (cell3_q),
+    .data_valid_o,
+    .data_ready_i,
+    .data_o
+  );
+
+endmodule

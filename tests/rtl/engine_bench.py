@@ -1,0 +1,187 @@
+"""The convolution engine, compiled with a memory behind its streams, and layers run on it against the golden model."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dse.engine import (
+    COMMAND_FIELDS,
+    Bases,
+    Convolution,
+    EngineLayout,
+    EngineParameters,
+    PhaseNest,
+    Tiling,
+    command,
+    command_words,
+    fit_tiling,
+    phase_nest,
+)
+from dse.golden import forward, input_grad, weight_grad
+from dse.verify.toolchain import build_library, verilate
+from tests.rtl.rtl_model import LIBRARY
+
+ENGINE = LIBRARY.parent / "engine"
+PHASES = ("forward", "input_grad", "weight_grad")
+Ints = npt.NDArray[np.int64]
+
+
+def engine_options() -> list[str]:
+    """Sources of the engine for Verilator."""
+    return ["-y", str(ENGINE), "-y", str(LIBRARY), str(ENGINE / "engine_pkg.sv"), str(ENGINE / "conv_engine.sv")]
+
+
+class _Config(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("seed", "limit", "abort_at", "latency")),
+        *((name, ctypes.c_uint32) for name in ("stall", "hard_reset", "fault_at", "beat_bytes")),
+    )
+
+
+class Outcome(ctypes.Structure):
+    """What a run did: cycles, steps of the lanes, commands done, error_o, requests outside of the memory."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("cycles", "steps", "done")),
+        *((name, ctypes.c_uint32) for name in ("error", "violations")),
+    )
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """Of the memory: chance of a stall a signal and cycle, latency in cycles, and what goes wrong when."""
+
+    stall: float = 0.0
+    latency: int = 1
+    seed: int = 1
+    limit: int = 2_000_000
+    abort_at: int = 0
+    hard_reset: bool = False
+    fault_at: int = 0
+
+
+class EngineBench:
+    """One engine; `run` takes commands."""
+
+    def __init__(self, hw: EngineParameters, cache: Path, runtime: Path, optimise: str = "-O1") -> None:
+        self.hw = hw
+        prefix = "Vengine_" + "_".join(str(value) for value in hw.verilog().values())
+        folder = cache / prefix
+        library = folder / "model.so"
+        if not library.exists():
+            folder.mkdir(parents=True)
+            options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(folder)]
+            verilate("conv_engine", hw.verilog(), [*options, *engine_options()], folder)
+            head = f"#define MODEL {prefix}\n#define WORDS {len(COMMAND_FIELDS)}\n#include <cstring>\n"
+            bench = head + (Path(__file__).parent / "engine_bench.cpp").read_text()
+            build_library(folder, prefix, bench, runtime, optimise)
+        self._library = ctypes.CDLL(str(library), mode=os.RTLD_LOCAL)
+        self._library.bench_new.restype = ctypes.c_void_p
+        self._bench = ctypes.c_void_p(self._library.bench_new())
+
+    def run(
+        self, commands: Sequence[npt.NDArray[np.uint32]], memory: npt.NDArray[np.uint8], how: Behaviour
+    ) -> tuple[Outcome, list[int]]:
+        """Run commands back to back; returns the outcome and the cycle in which each ended."""
+        words = np.ascontiguousarray(np.stack(commands), np.uint32)
+        config = _Config(how.seed, how.limit, how.abort_at, how.latency, int(how.stall * 65536), how.hard_reset)
+        config.fault_at, config.beat_bytes = how.fault_at, self.hw.beat_bytes
+        outcome, ends = Outcome(), np.zeros(len(commands), np.uint64)
+        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (words, memory, ends)]
+        self._library.bench_run(
+            self._bench, pointers[0], ctypes.c_uint64(len(commands)), pointers[1], ctypes.c_uint64(memory.nbytes),
+            ctypes.byref(config), ctypes.byref(outcome), pointers[2],
+        )  # fmt: skip
+        return outcome, [int(end) for end in ends[: outcome.done]]
+
+    def clear(self) -> None:
+        """A cycle of clear_i, with the memory's requests dropped."""
+        self._library.bench_clear(self._bench)
+
+
+@dataclass
+class Job:
+    """One phase of one convolution in a memory of its own: operands, and the result that is to come."""
+
+    nest: PhaseNest
+    tiling: Tiling
+    result: EngineLayout
+    want: bytes
+    memory: npt.NDArray[np.uint8]
+    base: int
+    words: npt.NDArray[np.uint32]
+
+
+def random_tensor(rng: np.random.Generator, bits: int, shape: tuple[int, ...]) -> Ints:
+    """Operands over the whole range, a few of them at its ends."""
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    values = rng.integers(low, high, shape, endpoint=True)
+    return np.where(rng.random(shape) < 0.05, rng.choice(np.array([low, high]), shape), values)
+
+
+def requantise(sums: Ints, shift: int, bits: int) -> Ints:
+    """Shift right, round half up, clip to the symmetric range."""
+    rounded = (sums + (1 << (shift - 1))) >> shift if shift > 0 else sums << -shift
+    limit = (1 << (bits - 1)) - 1
+    return np.clip(rounded, -limit, limit)
+
+
+def golden(conv: Convolution, phase: str, feature: Ints, operand: Ints) -> Ints:
+    """Sums of a phase from its two operands."""
+    if phase == "forward":
+        return np.asarray(forward(feature, operand, conv.window), np.int64)
+    if phase == "input_grad":
+        return np.asarray(input_grad(feature, operand, conv.window, conv.size), np.int64)
+    return np.asarray(weight_grad(feature, operand, conv.window), np.int64)
+
+
+def make_job(
+    hw: EngineParameters, conv: Convolution, phase: str, tiling: Tiling | None = None, *, raw: bool = False,
+    shift: int = 7, seed: int = 0, base: int = 0,
+) -> Job:  # fmt: skip
+    """Random operands in memory images from byte `base` on, the command, and the image that must come out."""
+    rng = np.random.default_rng(seed)
+    nest = phase_nest(conv, phase, hw.channel_block)
+    tiling = fit_tiling(hw, nest) if tiling is None else tiling
+    x = random_tensor(rng, hw.operand_bits, (conv.batch, conv.n, *conv.size))
+    e = random_tensor(rng, hw.operand_bits, (conv.batch, conv.m, *conv.out_size))
+    w = random_tensor(rng, hw.operand_bits, (conv.m, conv.group_n, *conv.window.kernel))
+    maps = [EngineLayout.features(hw, conv, of_output=of_output) for of_output in (False, True)]
+    kernels = EngineLayout.weights(hw, conv)
+    feature, operand, result = {
+        "forward": ((maps[0], x), (kernels, w), EngineLayout.features(hw, conv, True, raw)),
+        "input_grad": ((maps[1], e), (kernels, w), EngineLayout.features(hw, conv, False, raw)),
+        "weight_grad": ((maps[0], x), (maps[1], e), EngineLayout.weights(hw, conv, raw)),
+    }[phase]
+    sums = golden(conv, phase, feature[1], operand[1])
+    out = sums if raw else requantise(sums, shift, hw.operand_bits)
+    images = [feature[0].pack(feature[1]), operand[0].pack(operand[1])]
+    want = result.pack(out.astype(np.int64) if not raw else out.astype(np.int32))
+    at = [base, base + len(images[0]), base + len(images[0]) + len(images[1])]
+    memory = rng.integers(0, 256, at[2] + len(want) + 64, dtype=np.uint8)
+    for place, image in zip(at, images, strict=False):
+        memory[place : place + len(image)] = np.frombuffer(image, np.uint8)
+    words = command_words(command(hw, nest, tiling, Bases(*at), shift=shift, raw=raw))
+    return Job(nest, tiling, result, want, memory, at[2], words)
+
+
+def check(bench: EngineBench, job: Job, how: Behaviour) -> Outcome:
+    """Run a job; every byte of the result, and none around it, must be as expected. Returns what the run did."""
+    before = job.memory.copy()
+    outcome, _ = bench.run([job.words], job.memory, how)
+    where = f"{job.nest} {job.tiling} {bench.hw}"
+    assert (outcome.violations, outcome.error, outcome.done) == (0, 0, 1), f"{where} after {outcome.cycles} cycles"
+    got = job.memory[job.base : job.base + len(job.want)].tobytes()
+    if got != job.want:
+        differ = np.flatnonzero(job.result.unpack(got) != job.result.unpack(job.want))
+        raise AssertionError(f"{where}: {len(differ)} wrong of {job.result.unpack(got).size}; first {differ[:8]}")
+    np.testing.assert_array_equal(job.memory[: job.base], before[: job.base])
+    np.testing.assert_array_equal(job.memory[job.base + len(job.want) :], before[job.base + len(job.want) :])
+    return outcome
