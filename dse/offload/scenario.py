@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dse.offload.fpga_model import FpgaSide
 from dse.offload.gpu_model import Gpu, roofline
 from dse.offload.profile import OpProfile, Profile
 from dse.offload.step_costs import step_costs
 from dse.offload.task_graph import TaskGraph
+from dse.offload.trace import TraceTimes
 from dse.offload.training_graph import link_bytes, task_name, training_graph
 from dse.workload import Workload
 
@@ -32,6 +33,7 @@ def training_scenario(
     profile: Profile | None = None,
     fpga: FpgaSide | None = None,
     *,
+    trace: TraceTimes | None = None,
     gpus: int = 1,
     mac_share: float = 0.6,
     stream_share: float = 0.8,
@@ -39,12 +41,14 @@ def training_scenario(
 ) -> Scenario:
     """One training step of ``workload`` on each of ``gpus`` GPUs.
 
-    GPU times are those of ``profile`` where it has them, else the roofline of ``gpu`` at the two shares of its peaks;
-    FPGA times are those of ``fpga`` where given, else the profile's (see ``step_costs``). Raises InputError for an
-    operation without a cost and for a profile's layer that the network does not have.
+    GPU times are those of ``profile`` where it has them, else those of ``trace``, else the roofline of ``gpu`` at the
+    two shares of its peaks; FPGA times are those of ``fpga`` where given, else the profile's (see ``step_costs``).
+    Raises InputError for an operation without a cost and for a profile's layer that the network does not have.
     """
     times = roofline(workload, gpu, mac_share, stream_share)
-    costs = step_costs(workload, profile, times, fpga.costs if fpga is not None else None, scaled=scaled)
+    traced = {key: replace(times[key], seconds=s) for key, s in trace.seconds.items() if key in times} if trace else {}
+    times |= traced
+    costs = step_costs(workload, profile, times, fpga.costs if fpga is not None else None, traced=traced, scaled=scaled)
     graph = training_graph(workload, costs.costs, gpus)
     origins = ", ".join(f"{count} from {name}" for name, count in costs.origins.items())
     counts = f"{len(graph.tasks)} tasks, {len(graph.candidates)} offloadable"
@@ -57,9 +61,19 @@ def training_scenario(
     if profile is not None:
         kernels = "stretched to the roofline's time on the GPU" if scaled else "as they stand"
         assumptions["profile"] = f"{profile.source}; rows of kernels {kernels}"
+    if trace is not None:
+        assumptions["trace"] = _trace_text(trace)
     least_w = profile.least_fpga_w if profile is not None else math.nan
     idle_w = fpga.idle_w if fpga is not None else 0.0 if math.isnan(least_w) else least_w
     return Scenario(graph, assumptions, idle_w)
+
+
+def _trace_text(trace: TraceTimes) -> str:
+    missing = f"; not matched: {', '.join(trace.unmatched)}" if trace.unmatched else ""
+    return (
+        f"{trace.iterations} iterations on {trace.gpu or 'a GPU'}, {100 * trace.attributed:.1f} % of the kernels' time "
+        f"belongs to layers{missing}; power is that of the card's data"
+    )
 
 
 def operations_of(graph: TaskGraph, workload: Workload) -> list[OpProfile]:

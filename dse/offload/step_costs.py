@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dse.errors import InputError, did_you_mean
@@ -48,6 +48,7 @@ def step_costs(
     roofline: Mapping[tuple[str, str], Cost],
     fpga: Mapping[tuple[str, str], Cost] | None = None,
     *,
+    traced: Collection[tuple[str, str]] = (),
     scaled: bool = True,
 ) -> StepCosts:
     """Costs of a training step on GPU and FPGA.
@@ -55,8 +56,9 @@ def step_costs(
     A phase takes the profile's row of its layer and phase; else the row of its kernel (KERNELS) or operation whose
     GPU time is nearest to the roofline's, by ratio; else the roofline, and no FPGA. With ``scaled`` a kernel's row is
     stretched to the roofline's time, so that it gives the ratio of FPGA to GPU and both powers; otherwise its times
-    count as they stand. ``fpga``, where given, replaces the profile's FPGA side. Updates stay on GPUs. Raises
-    InputError for a row of a layer that the network does not have.
+    count as they stand. ``traced`` names the entries of ``roofline`` that were measured. ``fpga``, where given,
+    replaces the profile's FPGA side. Updates stay on GPUs. Raises InputError for a row of a layer that the network
+    does not have.
     """
     rows = profile.operations if profile is not None else ()
     exact = {(row.layer, row.phase): row for row in rows if row.layer}
@@ -70,7 +72,7 @@ def step_costs(
             by_op.setdefault(row.op, []).append(row)
     ops = {layer.name: layer.op for layer in workload.network.layers}
     costs: dict[tuple[str, str], dict[str, Cost]] = {}
-    origins = {"profile, by layer": 0, "profile, by kernel": 0, "roofline": 0}
+    origins = {"profile, by layer": 0, "profile, by kernel": 0, "trace": 0, "roofline": 0}
     for key in dict.fromkeys([*roofline, *exact]):
         layer, phase = key
         kernel = by_op.get(KERNELS.get((ops[layer], phase), ops[layer]), [])
@@ -79,7 +81,7 @@ def step_costs(
         elif kernel:
             origin, pair = "profile, by kernel", _nearest(kernel, roofline[key].seconds, scaled)
         else:
-            origin, pair = "roofline", {"gpu": roofline[key]}
+            origin, pair = "trace" if key in traced else "roofline", {"gpu": roofline[key]}
         if fpga is not None:
             pair = {"gpu": pair["gpu"]} | ({"fpga": fpga[key]} if key in fpga else {})
         costs[key] = {"gpu": pair["gpu"]} if phase == "update" else pair

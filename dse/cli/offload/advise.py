@@ -28,6 +28,7 @@ from dse.cli.offload.scenario import (
     GpuName,
     MacShare,
     StreamShare,
+    TraceFile,
     build_scenario,
 )
 from dse.cli.options import Json, PrecisionName, Settings, checked
@@ -77,6 +78,7 @@ def advise(
     mac_share: MacShare = "0.6",
     stream_share: StreamShare = "0.8",
     as_printed: AsPrinted = False,
+    trace: TraceFile = None,
     rule: _Rule = "and",
     calibrate: _Calibrate = None,
     max_bandwidth: _MaxBandwidth = "",
@@ -99,7 +101,7 @@ def advise(
     if network:
         workload, scenario = build_scenario(
             network, batch, precision, profile, gpu, device, family, settings, fpga_power, fpga_power_factor,
-            mac_share, stream_share, as_printed,
+            mac_share, stream_share, as_printed, trace,
         )  # fmt: skip
         operations, assumptions = _of_network(workload, scenario)
         idle_w = scenario.fpga_idle_w

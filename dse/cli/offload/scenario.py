@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,7 @@ __all__ = [
     "MacShare",
     "ProfileFlag",
     "StreamShare",
+    "TraceFile",
     "build_scenario",
 ]
 
@@ -50,6 +52,10 @@ MacShare = Annotated[
 StreamShare = Annotated[
     str, typer.Option("--stream-share", metavar="X", help="Share of the card's memory bandwidth (assumed).")
 ]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="FILE", help="Trace of the PyTorch profiler (Chrome JSON): the GPU's times."),
+]
 AsPrinted = Annotated[
     bool, typer.Option("--as-printed", help="Take a kernel's times from the profile as they stand, not stretched.")
 ]
@@ -69,6 +75,7 @@ def build_scenario(
     mac_share: str,
     stream_share: str,
     as_printed: bool,
+    trace: Path | None,
     gpus: int = 1,
 ) -> tuple[Workload, Scenario]:
     """The network's step and its scenario. Raises InputError naming the flag that is wrong."""
@@ -76,6 +83,7 @@ def build_scenario(
     from dse.offload.gpu_model import load_gpu
     from dse.offload.profile import load_profile
     from dse.offload.scenario import training_scenario
+    from dse.offload.trace import read_trace
     from dse.workload import PRECISIONS, Workload
 
     checked("--precision", precision, PRECISIONS)
@@ -87,11 +95,20 @@ def build_scenario(
     if loaded is None and side is None:
         raise InputError("--profile", "nothing is known of an FPGA", "none", "a profile, or --device")
     card = load_gpu(gpu)
+    times = read_trace(trace, workload.network) if trace is not None else None
     shares = [
         decimal(flag, text, 0.01, 1) for flag, text in (("--mac-share", mac_share), ("--stream-share", stream_share))
     ]
     scenario = training_scenario(
-        workload, card, loaded, side, gpus=gpus, mac_share=shares[0], stream_share=shares[1], scaled=not as_printed
+        workload,
+        card,
+        loaded,
+        side,
+        trace=times,
+        gpus=gpus,
+        mac_share=shares[0],
+        stream_share=shares[1],
+        scaled=not as_printed,
     )
     return workload, scenario
 

@@ -29,6 +29,7 @@ from dse.cli.offload.scenario import (
     MacShare,
     ProfileFlag,
     StreamShare,
+    TraceFile,
     build_scenario,
 )
 from dse.cli.offload.simulate_text import print_simulation, simulation_json
@@ -87,6 +88,7 @@ def simulate(
     mac_share: MacShare = "0.6",
     stream_share: StreamShare = "0.8",
     as_printed: AsPrinted = False,
+    trace: TraceFile = None,
     device: Board = "",
     family: Family = "channel",
     settings: Settings = None,
@@ -132,7 +134,7 @@ def simulate(
     )
     _, scenario = build_scenario(
         network, batch, precision, profile, gpu, device, family, settings, fpga_power, fpga_power_factor,
-        mac_share, stream_share, as_printed, count,
+        mac_share, stream_share, as_printed, trace, count,
     )  # fmt: skip
     platform = platform.with_fpga_idle(decimal("--fpga-idle", fpga_idle, 0, 1e4) if fpga_idle else scenario.fpga_idle_w)
     with step_bar(f"assigning {len(scenario.graph.candidates)} operations") as report:
