@@ -87,6 +87,10 @@ class ParallelismModel(ABC):
         legal = [p for p in self._heuristics(workload, device) if bool(space.contains(p))]
         return [p for number, p in enumerate(legal) if p not in legal[:number]]
 
+    def subspaces(self, workload: Workload, device: Device) -> list[dict[str, int]]:
+        """Parts of the space worth searching first, each by the values that its parameters have throughout."""
+        return []
+
     def resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> dict[str, Float]:
         """Resource name -> amount used, float [S]. ``point`` must be legal (see ``SearchSpace.as_point``)."""
         return self._resources(workload, device, point, self._reading(reading))
@@ -134,7 +138,7 @@ class ParallelismModel(ABC):
             totals = self._totals(workload, device, point, reading, tiling)
         seconds = totals.cycles / device.clock_hz
         resources = self._resources(workload, device, point, reading)
-        dram = np.broadcast_to(self._dram_capacity(workload), seconds.shape)
+        dram = np.broadcast_to(self._dram_capacity(workload, point), seconds.shape)
         power = PowerModel.of(device).watts(resources["dsp"], resources["bram36"], device.clock_hz)
         violation = {**_violations(device, resources, dram), **totals.violation}
         feasible = np.logical_and.reduce([v <= 0 for v in violation.values()])
@@ -235,7 +239,7 @@ class ParallelismModel(ABC):
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]: ...
 
     @abstractmethod
-    def _dram_capacity(self, workload: Workload) -> float: ...
+    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> ArrayLike: ...
 
     def _totals(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Totals:
         """Sums over the columns; a family may have a faster way to the same figures."""

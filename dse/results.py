@@ -23,7 +23,8 @@ class Proof:
     not evaluated is excluded by a lower bound), ``none``. ``gap`` is best / optimum - 1 for one objective, and for
     several the share of the exact front's hypervolume that the search missed; NaN where ``kind`` is ``none`` or
     nothing is feasible. ``optimum`` is the proven best point's objective values, in the order of the cell's objectives
-    (for several objectives, each one's own optimum).
+    (for several objectives, each one's own optimum). ``floor`` are lower bounds of the objectives over all points,
+    where the proof did not finish; empty where none is known.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Proof:
     space_size: int
     seconds: float
     optimum: tuple[float, ...] = ()
+    floor: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

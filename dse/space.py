@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
@@ -30,8 +30,8 @@ class Parameter:
     """One hardware parameter. ``values`` are its legal values, int64, strictly increasing.
 
     ``slack`` promises: raising the parameter, all else equal, never makes an iteration slower and never lowers a
-    resource. A search may then bound a whole line of points by its two ends. Every parameter promises the second half:
-    no resource falls when it is raised.
+    resource. A search may then bound a whole line of points by its two ends. Every parameter but a ``choice`` promises
+    the second half: no resource falls when it is raised. A choice is one of several kinds of design, numbered.
     """
 
     name: str
@@ -39,6 +39,9 @@ class Parameter:
     meaning: str
     unit: str
     slack: bool = False
+    choice: bool = False
+    idle: tuple[str, int] | None = None
+    """(Name and value of a choice): with it the parameter has no meaning, and stays at its lowest."""
 
     def __post_init__(self) -> None:
         """Refuse an empty list of values or one that does not increase."""
@@ -108,10 +111,7 @@ class SearchSpace:
             if value not in self[name].values:
                 raise InputError(f"parameter {name}", "is not a legal value", value, self[name].allowed)
         return SearchSpace(
-            tuple(
-                Parameter(p.name, np.array([fixed[p.name]]), p.meaning, p.unit, p.slack) if p.name in fixed else p
-                for p in self.parameters
-            )
+            tuple(replace(p, values=np.array([fixed[p.name]])) if p.name in fixed else p for p in self.parameters)
         )
 
     def points(self, start: int, stop: int) -> dict[str, NDArray[np.int64]]:

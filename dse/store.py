@@ -156,6 +156,7 @@ def _cell(content: Mapping[str, Any], points: pd.DataFrame) -> Cell:
             proof["space_size"],
             _number(proof["seconds"]),
             tuple(_number(value) for value in proof["optimum"]),
+            tuple(_number(value) for value in proof["floor"]),
         ),
         best=None if best is None else _candidate(best),
         pareto=tuple(map(_candidate, content["pareto"])),

@@ -35,5 +35,10 @@ FAMILIES: dict[str, FamilyEntry] = {
         "channel-level parallelism",
         "EF-Train (Tang et al., ACM TODAES 27(5), 2022)",
     ),
+    "hybrid": FamilyEntry(
+        "dse.models.hybrid:Hybrid",
+        "parallelism on any of samples, channels, rows and columns",
+        "the designs of the families that it contains",
+    ),
 }
 """Family name -> entry, in report order; imported when first used."""

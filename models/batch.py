@@ -138,7 +138,7 @@ class Batch(ParallelismModel):
         bram = (2 * t_b + 1) * bank + accumulators[0]
         return {"lut": lut, "ff": ff, "dsp": dsp, "bram36": bram, "uram288": accumulators[1]}
 
-    def _dram_capacity(self, workload: Workload) -> float:
+    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> float:
         columns = sum(
             layer.in_shape[0] * layer.kernel[0] * layer.kernel[1] * layer.out_shape[1] * layer.out_shape[2]
             for layer in workload.network.layers

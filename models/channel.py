@@ -42,16 +42,11 @@ class Channel(TiledModel):
     def _space(self, workload: Workload, device: Device) -> SearchSpace:
         nests = loop_nests(workload.network)
         lanes = np.arange(1, _widest(nests, device, workload) + 1)
-        need = (
-            int(np.max(((nests.r - 1) * nests.sr + nests.kr) * ((nests.c - 1) * nests.sc + nests.kc))),
-            int(np.max(nests.r * nests.c)),
-            int(np.max(nests.taps * -(-nests.n // 2) * nests.m)),
-        )
         unrolled = [
             Parameter("tm", lanes, "output channels in parallel", "channels"),
             Parameter("tn", lanes, "input channels in parallel", "channels"),
         ]
-        return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled, need)))
+        return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled)))
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
         """Algorithm 1 at its 80 % bound on DSPs, at the power of two below, and at the largest square that fits."""

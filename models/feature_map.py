@@ -53,18 +53,12 @@ class FeatureMap(TiledModel):
         pick = conv if conv.any() else np.ones_like(conv)
         limits = (int(nests.r[pick].max()), int(nests.c[pick].max()), int(nests.m[pick].max()))
         rows, columns, channels = (np.arange(1, max(min(limit, lanes), 1) + 1) for limit in limits)
-        maps = ((nests.r - 1) * nests.sr + nests.kr) * ((nests.c - 1) * nests.sc + nests.kc)
-        need = (
-            int(np.max(maps)),
-            int(np.max(nests.r * nests.c)),
-            int(np.max(nests.taps * -(-nests.n // 2) * nests.m)),
-        )
         unrolled = [
             Parameter("tf_rows", rows, "output rows in parallel", "rows"),
             Parameter("tf_cols", columns, "output columns in parallel", "columns"),
             Parameter("tm", channels, "output channels in parallel", "channels"),
         ]
-        return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled, need)))
+        return SearchSpace((*unrolled, *self._buffer_parameters(workload, device, unrolled)))
 
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
         """The plain form: the largest square of pixels that the DSPs allow, one channel, the least buffers that do."""

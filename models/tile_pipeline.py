@@ -139,7 +139,8 @@ def grouped_floor(
     corners = [total_weights / np.maximum(pace, 1) for pace in (busy, last.load)]
     within = [np.clip(corner, counts.m_groups, counts.m_tiles) for corner in corners]
     ends = [np.broadcast_to(groups, base.shape) for groups in (counts.m_groups, counts.m_tiles)]
-    return base + np.minimum.reduce([grouped(groups) for groups in (*within, *ends)]) * (1 - 1e-12)
+    least = np.minimum.reduce([grouped(groups) for groups in (*within, *ends)])
+    return np.asarray(base + least * (1 - 1e-12))
 
 
 def weight_grad_cycles(

@@ -170,21 +170,25 @@ class TiledModel(ParallelismModel):
             dsp = dsp + streaming_dsp(device, precision, width)
         return {"lut": lut, "ff": ff, "dsp": dsp, "bram36": bram, "uram288": np.zeros(lanes.shape)}
 
-    def _dram_capacity(self, workload: Workload) -> float:
+    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> float:
         return dram_capacity(workload)
 
     def _has_roofline(self, reading: str) -> bool:
         return self.settings[reading].memory_time
 
-    def _buffer_parameters(
-        self, workload: Workload, device: Device, lanes: list[Parameter], need: tuple[int, int, int]
-    ) -> list[Parameter]:
+    def _buffer_parameters(self, workload: Workload, device: Device, lanes: Sequence[Parameter]) -> list[Parameter]:
         """The three depths, up to what a whole map or all weights need, or what the board holds."""
         lowest = {p.name: p.values[:1] for p in lanes}
         memories = self.geometry.memories(self.geometry.lanes(lowest), workload.precision)
         most_halves = int(device.bram36)  # two halves of the double buffer, half a block each
         sums = -(-workload.precision.accumulator_bits // workload.precision.bits)
-        needs = (max(need[0], workload.batch_size), max(need[1], workload.batch_size), need[2] * sums)
+        nests, batch = loop_nests(workload.network), workload.batch_size
+        maps = ((nests.r - 1) * nests.sr + nests.kr) * ((nests.c - 1) * nests.sc + nests.kc)
+        needs = (
+            max(int(maps.max()), batch),
+            max(int((nests.r * nests.c).max()), batch),
+            int((nests.taps * -(-nests.n // 2) * nests.m).max()) * sums,
+        )
         meanings = ("input", "output", "weight")
         return [
             Parameter(

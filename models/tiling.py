@@ -283,11 +283,11 @@ class TilingProblem:
                 return np.asarray(np.broadcast_to(array, allowed.shape)[s, j][:, None])
 
             groups, full_groups, one, remainder = (share[s] for share in shares)
-            times = [TileTimes(at(t.load), at(t.compute), at(t.store), at(t.error)) for t in (full, last)]
+            first, second = (TileTimes(at(t.load), at(t.compute), at(t.store), at(t.error)) for t in (full, last))
             few = TileCounts(
                 at(counts.batch), at(counts.row_tiles), at(counts.m_tiles), at(counts.n_chunks), groups, counts.restart
             )
-            found = convolve_cycles(*times, few, weights[s], (full_groups, one, remainder), tiles)
+            found = convolve_cycles(first, second, few, weights[s], (full_groups, one, remainder), tiles)
             pick, rows = np.argmin(found, axis=1), np.arange(len(s))
             cycles[s, j], on_chip[s, j] = found[rows, pick], sizes[s, pick]
 

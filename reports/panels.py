@@ -77,7 +77,10 @@ def proof_sentence(cell: Cell) -> str:
     """What is known about the distance from the optimum."""
     proof = cell.proof
     if proof.kind not in ("exhaustive", "bound"):
-        return f"not proven: the best of {cell.evaluated:,} evaluated points"
+        best = f"not proven: the best of {cell.evaluated:,} evaluated points"
+        if cell.best is None or len(proof.floor) != 1 or not proof.floor[0] > 0:
+            return best
+        return f"{best}, at most {percent(cell.best.objectives[0] / proof.floor[0] - 1, 1)} above the optimum"
     how = f"every other of the {proof.space_size:,} points was evaluated or excluded by a bound"
     if proof.kind == "exhaustive" and proof.evaluated >= proof.space_size:
         how = f"every one of the {proof.space_size:,} points was evaluated"

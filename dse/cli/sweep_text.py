@@ -56,12 +56,19 @@ def proof_text(cell: Cell, trials: int) -> str:
     sampled = f"{trials:,} trials" + (f" ({points})" if cell.evaluated != trials else "")
     work = f"{points if cell.method == 'exhaustive' else sampled}, {cell.search_s:.1f} s"
     if cell.proof.kind == "none":
-        return f"{work}, optimum not proven ({cell.proof.space_size:,} points in the space)"
+        return f"{work}, optimum not proven{_at_most(cell)} ({cell.proof.space_size:,} points in the space)"
     if not math.isfinite(cell.proof.gap):
         return f"{work}, none of them feasible; the winner is the proven optimum" if cell.best else work
     if len(cell.objectives) > 1:
         return f"{work}, {100 * cell.proof.gap:.2f} % of the proven front's hypervolume missed"
     return f"{work}, gap to the proven optimum {100 * cell.proof.gap:.2f} %"
+
+
+def _at_most(cell: Cell) -> str:
+    """How far from the optimum the best point is at most, where a lower bound is known."""
+    if cell.best is None or len(cell.proof.floor) != 1 or not cell.proof.floor[0] > 0:
+        return ""
+    return f", at most {100 * (cell.best.objectives[0] / cell.proof.floor[0] - 1):.1f} % above it"
 
 
 def _paper(paper: Candidate, best: Candidate | None) -> str:

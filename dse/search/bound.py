@@ -82,12 +82,15 @@ def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> st
     """Run the search; the collector's front is the answer. Returns the kind of proof, ``bound`` or ``exhaustive``."""
     outer, slack = collector.problem.outer_and_slack
     search = _Search(collector, slack)
+    timed = collector.problem.objectives == ("latency",)
     total = feasible_count(search.problem, outer, collector.budget.limits.max_points) if outer else 1
     if total > collector.budget.limits.max_points:
         raise OutOfBudgetError
     parts: list[_Boxes] = []
     started = 0
-    for block in _from_lowest_floor(search.problem, outer):
+    for block, floor in _from_lowest_floor(search.problem, outer):
+        if timed:
+            collector.floor = np.array([min([floor, *(part.bounds.min() for part in parts if len(part))])])
         kept = np.flatnonzero(~_above_front(search, block))
         started += len(next(iter(block.values())))
         if len(kept) or not parts:
@@ -97,6 +100,7 @@ def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> st
     closed, step = started, _FIRST
     boxes = _Boxes.joined(parts)
     while len(boxes := _still_open(search, boxes)):
+        collector.floor = boxes.bounds.min(axis=0)
         if on_progress is not None:
             on_progress(closed, closed + len(boxes))
         chosen = _most_promising(boxes, step)
@@ -106,21 +110,31 @@ def branch_and_bound(collector: Collector, on_progress: OnProgress | None) -> st
         closed += len(chosen)
         step = min(2 * step, _MOST)
         boxes = _Boxes.joined([boxes.take(rest), children])
-    if len(search.problem.objectives) == 1:
+    collector.floor = None
+    if len(search.problem.objectives) == 1 and search.best == _best_of(collector):
         refine(collector, slack, search.tied)
     if on_progress is not None:
         on_progress(closed, closed)
     return "bound" if search.pruned else "exhaustive"
 
 
-def _from_lowest_floor(problem: Problem, outer: Sequence[Parameter]) -> Iterator[Points]:
-    """The outer points that fit, blocks of them, from the lowest floor of the time up: good points come early."""
+def _best_of(collector: Collector) -> float:
+    """The best value of the one objective so far."""
+    return float(collector.front.values[0, 0]) if len(collector.front.values) else np.inf
+
+
+def _from_lowest_floor(problem: Problem, outer: Sequence[Parameter]) -> Iterator[tuple[Points, float]]:
+    """The outer points that fit, blocks of them, from the lowest floor of the time up: good points come early.
+
+    With each block goes the floor, in seconds, of what is in it and in those to come.
+    """
     blocks = [block for block, _ in feasible_points(problem, root(problem), outer)]
     points = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-    order = np.argsort(problem.floor_seconds(points), kind="stable")
+    floors = problem.floor_seconds(points)
+    order = np.argsort(floors, kind="stable")
     start, step = 0, _FIRST
     while start < len(order):
-        yield _at(points, order[start : start + step])
+        yield _at(points, order[start : start + step]), float(floors[order[start]])
         start, step = start + step, min(2 * step, _OUTER)
 
 

@@ -137,7 +137,8 @@ def _exhaustive(problem: Problem, settings: Settings, on_progress: OnStage | Non
 
 def _proof(exact: ExactResult, gap: float) -> Proof:
     optimum = tuple(exact.front.min(axis=0).tolist()) if exact.kind != "none" and len(exact.front) else ()
-    return Proof(exact.kind, gap, exact.evaluated, exact.space_size, exact.seconds, optimum)
+    floor = exact.floor if exact.kind == "none" else ()
+    return Proof(exact.kind, gap, exact.evaluated, exact.space_size, exact.seconds, optimum, floor)
 
 
 def _sampled(problem: Problem, settings: Settings, on_progress: OnStage | None) -> tuple[Cell, bool]:
@@ -152,7 +153,7 @@ def _sampled(problem: Problem, settings: Settings, on_progress: OnStage | None) 
     if settings.prove and not found.interrupted:
         exact = exact_search(problem, limits=settings.limits, on_progress=_stage(on_progress, "proof"))
     else:
-        exact = ExactResult("none", np.empty((0, front.values.shape[1])), {}, 0, problem.space.size, 0.0)
+        exact = ExactResult("none", np.empty((0, front.values.shape[1])), {}, (), 0, problem.space.size, 0.0)
     gap = front_gap(front.values, exact.front) if exact.kind != "none" and len(exact.front) else math.nan
     points = _merged(problem, front, exact)
     origins = _origins(problem, points, found)

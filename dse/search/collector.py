@@ -63,6 +63,8 @@ class Collector:
     budget: Budget
     record: Record | None
     front: Front
+    floor: Float | None = None
+    """No point that fits is below this in its objectives [K]; None while nothing is known."""
 
     def evaluate(self, points: Points) -> tuple[Estimate, Float, NDArray[np.bool_]]:
         """Estimate of ``points``, objectives [N,K] and whether each is feasible; the front is updated."""

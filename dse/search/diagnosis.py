@@ -62,9 +62,13 @@ def _worst(estimate: Estimate) -> Float:
 def _listed(problem: Problem) -> Points:
     """The lowest and highest points and the papers'."""
     space = problem.space
-    corners = [{name: int(v) for name, v in space.corner(low=low).items()} for low in (True, False)]
-    rows = [*corners, *problem.heuristics()]
-    return {name: np.array([row[name] for row in rows], dtype=np.int64) for name in space.names}
+    papers = problem.heuristics()
+    return {
+        name: np.concatenate(
+            [problem.lowest[name], problem.highest[name], np.array([p[name] for p in papers], dtype=np.int64)]
+        )
+        for name in space.names
+    }
 
 
 def _with_random(problem: Problem, points: Points) -> Points:
@@ -100,7 +104,7 @@ def _feasible_on(board: Device, problem: Problem, fixed: Mapping[str, int] | Non
         there = Problem.of(problem.model, problem.workload, board, reading=problem.reading, fixed=fixed)
     except InputError:
         return False
-    if not board.dram_bytes >= float(problem.corner.dram_capacity_bytes):
+    if not board.dram_bytes >= problem.least_dram_bytes:
         return False
     return feasible_somewhere(there)
 

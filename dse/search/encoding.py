@@ -21,7 +21,7 @@ _SIZE_MATTERS = {"energy", "bram", "bandwidth"}
 def _edges(parameter: Parameter) -> Float:
     """Where each value's cell begins and the last one ends [V+1]: in log value, for slack parameters in steps."""
     values = parameter.values.astype(np.float64)
-    if parameter.slack or len(values) == 1:
+    if parameter.slack or parameter.choice or len(values) == 1:
         return np.arange(len(values) + 1, dtype=np.float64)
     scaled = values if values[0] >= 1 else values - values[0] + 1.0
     return np.asarray(np.log(np.r_[scaled, scaled[-1] + (scaled[-1] - scaled[-2])]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from dse.device import Device
 from dse.errors import InputError, did_you_mean
 from dse.estimate import OBJECTIVES, RESOURCES, Estimate, Float
-from dse.model import ParallelismModel
+from dse.model import ParallelismModel, phase_macs
 from dse.power import PowerModel
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import Workload
@@ -24,6 +25,7 @@ __all__ = [
     "check_objectives",
     "feasible_count",
     "feasible_points",
+    "is_idle",
     "largest_buffers",
     "prefix_lengths",
     "root",
@@ -90,18 +92,45 @@ class Problem:
         slack = tuple(p for p in self.space.parameters if p.slack and len(p.values) > 1)
         return tuple(p for p in self.space.parameters if p not in slack), slack
 
+    def subproblems(self) -> list[Problem]:
+        """The problem on the parts of the space that the family wants searched first (parameters may be pinned)."""
+        parts = self.model.subspaces(self.workload, self.device)
+        legal = [fixed for fixed in parts if all(value in self.space[name].values for name, value in fixed.items())]
+        spaces = [self.space.restrict(fixed) for fixed in legal]
+        return [replace(self, space=space) for space in spaces if space.size < self.space.size]
+
     @cached_property
-    def corner(self) -> Estimate:
-        """The estimate, shape (), of the point that takes the fewest resources: every parameter at its lowest."""
-        return self.evaluate(self.space.corner(low=True))
+    def lowest(self) -> Points:
+        """Every parameter at its lowest, once for each combination of the choices."""
+        return self._corners(low=True)
 
-    @property
+    @cached_property
+    def highest(self) -> Points:
+        """Every parameter at its highest (idle ones at their lowest), once for each combination of the choices."""
+        corners = self._corners(low=False)
+        for parameter in self.space.parameters:
+            idle = is_idle(parameter, corners)
+            corners[parameter.name] = np.where(idle, parameter.values[0], corners[parameter.name])
+        return corners
+
+    def _corners(self, *, low: bool) -> Points:
+        ends = [p.values if p.choice else p.values[[0 if low else -1]] for p in self.space.parameters]
+        grids = np.meshgrid(*ends, indexing="ij")
+        return {name: grid.reshape(-1) for name, grid in zip(self.space.names, grids, strict=True)}
+
+    @cached_property
     def may_fit(self) -> bool:
-        """False where no point can fit: not even the lowest one's resources do, or the DRAM is too small for all.
+        """False where no point can fit: not even a lowest one does, or the DRAM is too small for all.
 
-        No resource falls when a parameter is raised, and DRAM capacity does not depend on the point.
+        No resource falls when a parameter is raised, and DRAM capacity depends on choices only.
         """
-        return bool(self.fits(self.space.corner(low=True))) and bool(self.corner.violation["dram_bytes"] <= 0)
+        room = self.evaluate(self.lowest).violation["dram_bytes"] <= 0
+        return bool(np.any(self.fits(self.lowest) & room))
+
+    @cached_property
+    def least_dram_bytes(self) -> float:
+        """DRAM that a training step takes with the layout that takes least."""
+        return float(np.min(self.evaluate(self.lowest).dram_capacity_bytes))
 
     def fits_otherwise(self, estimate: Estimate) -> NDArray[np.bool_]:
         """Whether each point keeps the constraints that are no logic resources, e.g. tiles fit buffers; bool [S]."""
@@ -120,6 +149,13 @@ class Problem:
     def resources(self, points: DesignPoint) -> dict[str, Float]:
         """Resource name -> amount used [S]; much cheaper than an estimate."""
         return self.model.resources(self.workload, self.device, points, self.reading)
+
+    @property
+    def mac_floor_seconds(self) -> float:
+        """Time in which as many multipliers as the board has DSP blocks for do an iteration's MACs; 0 where unlimited."""
+        per_lane = self.device.dsp_cost[self.workload.precision.name].multiplier_dsp
+        lanes = self._limits["dsp"] / per_lane if per_lane > 0 else math.inf
+        return float(phase_macs(self.workload).sum()) / lanes / self.device.clock_hz
 
     def floor_seconds(self, points: DesignPoint) -> Float:
         """A cheap lower bound of the iteration's time [S], whatever the slack parameters."""
@@ -154,14 +190,23 @@ def _at_most(used: Float, limit: float) -> NDArray[np.bool_]:
     return np.asarray(used / limit - 1.0 <= 0) if limit > 0 else np.asarray(used <= 0)
 
 
+def is_idle(parameter: Parameter, points: Points) -> NDArray[np.bool_]:
+    """Where the parameter has no meaning, bool [N]."""
+    choice, value = parameter.idle or (parameter.name, None)
+    return np.asarray(points[choice] == value) if value is not None else np.zeros(len(points[choice]), dtype=bool)
+
+
 def prefix_lengths(problem: Problem, base: Points, parameter: Parameter) -> NDArray[np.int64]:
     """How many of the parameter's values, from the lowest, fit at each of ``base`` [N]; int64 [N], 0 where none does.
 
-    Resources never fall when a parameter is raised, so the values that fit are the lowest ones.
+    Resources never fall when a parameter is raised, so the values that fit are the lowest ones. Of a choice all values
+    are counted, of an idle parameter at most the lowest.
     """
     count = len(next(iter(base.values())))
+    high = np.where(is_idle(parameter, base), 1, len(parameter.values))
+    if parameter.choice:
+        return high
     low = np.zeros(count, dtype=np.int64)
-    high = np.full(count, len(parameter.values), dtype=np.int64)
     while True:
         open_ = np.flatnonzero(low < high)
         if len(open_) == 0:
@@ -215,7 +260,11 @@ def _expand(
             block = {name: np.repeat(column[start:stop], repeats) for name, column in base.items()}
             offset = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
             block[parameter.name] = parameter.values[offset]
-            yield from _expand(problem, block, np.repeat(rows[start:stop], repeats), tuple(rest), chunk, top)
+            numbers = np.repeat(rows[start:stop], repeats)
+            if parameter.choice:
+                fit = problem.fits(block)
+                block, numbers = {name: column[fit] for name, column in block.items()}, numbers[fit]
+            yield from _expand(problem, block, numbers, tuple(rest), chunk, top)
         start = stop
 
 

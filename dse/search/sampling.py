@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -76,16 +76,27 @@ def optuna_search(
     """Run ``trials`` trials; the papers' points come first, repeats are answered from memory.
 
     A sampler that learns settles on few points. Where it repeats one, the trial goes to a variation of one of the best
-    instead. The same seed gives the same points. Stops early once every point of the space was seen. Ctrl-C returns
-    what was found, with ``interrupted``. Raises InputError (see ``check_sampling``).
+    instead. Half of the trials go to the parts of the space that the family wants searched first, where it has any, and
+    their best points are queued like the papers'. The same seed gives the same points. Stops early once every point of
+    the space was seen. Ctrl-C returns what was found, with ``interrupted``. Raises InputError (see ``check_sampling``).
     """
     check_sampling(sampler, trials, seed)
     started = time.perf_counter()
     memory = _Memory(problem, Encoding.of(problem), np.random.default_rng(seed))
     done, interrupted = 0, False
     try:
+        winners: list[dict[str, int]] = []
+        for part, share in _parts(problem, trials):
+            found = optuna_search(part, sampler=sampler, trials=share, seed=seed)
+            winners += memory.take(found)
+            done += found.trials
+            if found.interrupted:
+                raise KeyboardInterrupt
+            if on_progress is not None:
+                on_progress(done, trials)
         study = _study(problem, sampler, seed)
-        first = _enqueue(study, memory.encoding, problem) if memory.encoding.free else 0
+        first = _enqueue(study, memory.encoding, [*problem.heuristics(), *winners]) if memory.encoding.free else 0
+        first += done
         while done < trials and len(memory.values) < problem.space.size:
             batch = min(_BATCH[sampler], trials - done)
             _run_batch(study, memory, batch, max(0, first - done), vary=sampler in _LEARNING)
@@ -95,6 +106,13 @@ def optuna_search(
     except KeyboardInterrupt:
         interrupted = True
     return memory.result(done, time.perf_counter() - started, interrupted)
+
+
+def _parts(problem: Problem, trials: int) -> list[tuple[Problem, int]]:
+    """The parts to be searched first, and the trials of each: half of all, in equal shares."""
+    parts = [part for part in problem.subproblems() if part.may_fit]
+    share = trials // (2 * max(len(parts), 1))
+    return [(part, share) for part in parts] if share else []
 
 
 @dataclass
@@ -127,6 +145,18 @@ class _Memory:
             self.keys += new
             self.rows.update({key: len(self.rows) + number for number, key in enumerate(new)})
         return [self.rows[key] for key in keys]
+
+    def take(self, found: SampledResult) -> list[dict[str, int]]:
+        """Add the points of another search; returns its best ones."""
+        free = self.encoding.free
+        if not len(found.values):
+            return []
+        steps = np.stack([np.searchsorted(p.values, found.points[p.name]) for p in free], axis=1)
+        rows = self.look_up(steps)
+        best = {int(row) for row in self.front.payload.get("row", ())}
+        return [
+            {name: int(column[i]) for name, column in found.points.items()} for i, r in enumerate(rows) if r in best
+        ]
 
     def point(self, row: int) -> dict[str, int]:
         """The point of ``row``."""
@@ -186,10 +216,9 @@ def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
         return optuna.samplers.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False)
 
 
-def _enqueue(study: optuna.Study, encoding: Encoding, problem: Problem) -> int:
-    """Queue the papers' points; returns how many."""
+def _enqueue(study: optuna.Study, encoding: Encoding, points: Sequence[Mapping[str, int]]) -> int:
+    """Queue ``points``; returns how many."""
     names = [p.name for p in encoding.free]
-    points = problem.heuristics()
     for point in points:
         study.enqueue_trial(dict(zip(names, encoding.encode(point), strict=True)))
     return len(points)

@@ -156,7 +156,8 @@ def test_no_resource_falls_and_slack_never_slows(name: str, precision: str, seed
     for family in families().values():
         space = family.space(work, BOARD)
         points = random_points(space, 6, seed)
-        parameter = space.parameters[int(rng.integers(len(space.parameters)))]
+        ordered = [p for p in space.parameters if not p.choice]
+        parameter = ordered[int(rng.integers(len(ordered)))]
         step = np.searchsorted(parameter.values, points[parameter.name])
         up = np.minimum(step + rng.integers(1, 4, step.size), len(parameter.values) - 1)
         raised = {**points, parameter.name: parameter.values[up]}
@@ -175,7 +176,9 @@ def test_every_constraint_can_be_violated(family: ParallelismModel) -> None:
     tiny = replace(BOARD, lut=1000, ff=1000, dsp=10, bram36=4, dram_bytes=2**20, uram288=0)
     space = family.space(work, BOARD)
     seen = set()
-    for point in (space.corner(low=False), space.corner(low=True)):
+    choices = [dict.fromkeys([p.name], v) for p in space.parameters if p.choice for v in p.values]
+    corners = [space.corner(low=low) for low in (False, True)]
+    for point in (*corners, *({**corner, **choice} for corner in corners for choice in choices)):
         for device in (BOARD, tiny, replace(load_device("max5"), uram288=1)):
             estimate = family.evaluate(work, device, point)
             over = {name for name, v in estimate.violation.items() if v > 0}
@@ -229,9 +232,10 @@ def test_macs_of_phases_are_the_networks(family: ParallelismModel) -> None:
 def test_bad_requests_are_one_line(family: ParallelismModel) -> None:
     work = workload("cnn_1x")
     point = family.space(work, BOARD).corner(low=True)
+    known = list(family.readings)[-1]
     with pytest.raises(InputError, match="reading: unknown for family") as caught:
-        family.evaluate(work, BOARD, point, reading="publshed")
-    assert "did you mean 'published'" in str(caught.value)
+        family.evaluate(work, BOARD, point, reading=known[:-1])
+    assert f"did you mean '{known}'" in str(caught.value)
     with pytest.raises(InputError, match="no DSP cost"):
         family.space(work, replace(BOARD, dsp_cost={}))
     with pytest.raises(InputError, match="unknown layer"):

@@ -128,7 +128,7 @@ def test_the_json_form_is_plain_and_has_the_promised_keys(result, tmp_path):
     assert content["schema_version"] == 1
     first, last = content["cells"][0], content["cells"][-1]
     assert {"network", "device", "family", "batch_size", "precision", "evaluated", "search_s"} <= set(first)
-    assert {"kind", "gap", "evaluated", "space_size", "seconds", "optimum"} == set(first["proof"])
+    assert {"kind", "gap", "evaluated", "space_size", "seconds", "optimum", "floor"} == set(first["proof"])
     assert set(first["best"]) == {"point", "estimate", "origin", "objectives"}
     assert last["best"] is None
     assert last["proof"]["gap"] is None
