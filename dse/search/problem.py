@@ -152,7 +152,7 @@ class Problem:
 
     @property
     def mac_floor_seconds(self) -> float:
-        """Time in which as many multipliers as the board has DSP blocks for do an iteration's MACs; 0 where unlimited."""
+        """Time in which as many multipliers as the DSP blocks make do an iteration's MACs; 0 where unlimited."""
         per_lane = self.device.dsp_cost[self.workload.precision.name].multiplier_dsp
         lanes = self._limits["dsp"] / per_lane if per_lane > 0 else math.inf
         return float(phase_macs(self.workload).sum()) / lanes / self.device.clock_hz
