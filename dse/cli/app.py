@@ -13,6 +13,7 @@ from dse.cli.listing import listing
 from dse.cli.offload import offload
 from dse.cli.show import show
 from dse.cli.sweep import sweep
+from dse.cli.train import train
 from dse.cli.validate import validate
 
 __all__ = ["app"]
@@ -40,6 +41,7 @@ app.command("estimate")(estimate)
 app.command("validate")(validate)
 app.command("import")(import_model)
 app.add_typer(offload, name="offload")
+app.command("train")(train)
 app.add_typer(listing, name="list")
 app.add_typer(show, name="show")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dse.cli.file import check_file, write_file
 from dse.cli.guard import OK
 from dse.cli.options import Json
 from dse.cli.output import Table, number, print_json, print_tables
@@ -31,41 +30,16 @@ def import_model(model: _Model, output: _File, force: _Force = False, as_json: J
 
     if model.suffix.lower() not in IMPORTED:
         raise InputError(str(model), "is of no format that is imported", model.suffix, ", ".join(IMPORTED))
-    _check(output, force)
+    check_file(output, ".toml", "network", force)
     description = describe_network(model)
     network = description.network(output, "")
-    _write(output, toml_text(description))
+    write_file(output, toml_text(description))
     written = load_network(output)
     if as_json:
         print_json({"import": _content(network, str(output), written.digest)})
     else:
         _print(network, output)
     return OK
-
-
-def _check(output: Path, force: bool) -> None:
-    where = f"--output {output}"
-    if output.suffix.lower() != ".toml":
-        raise InputError(where, "is no network file", output.suffix, "a name that ends in .toml")
-    if output.is_dir():
-        raise InputError(where, "is a folder", allowed="the name of a file")
-    if output.exists() and not force:
-        raise InputError(where, "the file exists", allowed="a name that is free, or --force")
-    if not output.parent.is_dir():
-        raise InputError(where, "its folder does not exist", str(output.parent), "a folder that exists")
-
-
-def _write(output: Path, text: str) -> None:
-    """The whole file or none of it."""
-    handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(output)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _content(network: Network, file: str, digest: str) -> dict[str, object]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.golden.product import Array, product_type
+from dse.golden.product import Array, one_thread, product_type
 from dse.network import Layer
 
 __all__ = ["Window", "forward", "input_grad", "weight_grad"]
@@ -73,9 +73,10 @@ def forward(x: Array, w: Array, window: Window) -> Array:
     kind = product_type(x, w, _terms(w))
     result = np.empty((len(x), w.shape[0], *size), _result(x, kind))
     weights = _matrices(w, window.groups).astype(kind)
-    for samples in _chunks(len(x), x.shape[1], window, size, kind):
-        columns = _columns(x[samples], window, size, kind)
-        result[samples] = np.matmul(weights, columns).reshape(-1, w.shape[0], *size)
+    with one_thread():
+        for samples in _chunks(len(x), x.shape[1], window, size, kind):
+            columns = _columns(x[samples], window, size, kind)
+            result[samples] = np.matmul(weights, columns).reshape(-1, w.shape[0], *size)
     return result
 
 
@@ -91,9 +92,10 @@ def input_grad(e: Array, w: Array, window: Window, size: tuple[int, int]) -> Arr
     out = (e.shape[2], e.shape[3])
     result = np.empty((len(e), channels, *size), _result(e, kind))
     weights = _matrices(w, window.groups).swapaxes(1, 2).astype(kind)
-    for samples in _chunks(len(e), channels, window, out, kind):
-        errors = e[samples].astype(kind).reshape(-1, window.groups, w.shape[0] // window.groups, out[0] * out[1])
-        result[samples] = _fold(np.matmul(weights, errors), window, size, out)
+    with one_thread():
+        for samples in _chunks(len(e), channels, window, out, kind):
+            errors = e[samples].astype(kind).reshape(-1, window.groups, w.shape[0] // window.groups, out[0] * out[1])
+            result[samples] = _fold(np.matmul(weights, errors), window, size, out)
     return result
 
 
@@ -107,10 +109,11 @@ def weight_grad(x: Array, e: Array, window: Window) -> Array:
     kind = product_type(x, e, out[0] * out[1])  # one sample; the sum over samples is taken in the result's type
     result = np.zeros((groups, channels // groups, x.shape[1] // groups * window.kernel[0] * window.kernel[1]))
     result = result.astype(_result(x, kind))
-    for samples in _chunks(len(x), x.shape[1], window, out, kind):
-        columns = _columns(x[samples], window, out, kind)
-        errors = e[samples].astype(kind).reshape(-1, groups, channels // groups, out[0] * out[1])
-        result += np.matmul(errors, columns.swapaxes(2, 3)).sum(axis=0, dtype=result.dtype)
+    with one_thread():
+        for samples in _chunks(len(x), x.shape[1], window, out, kind):
+            columns = _columns(x[samples], window, out, kind)
+            errors = e[samples].astype(kind).reshape(-1, groups, channels // groups, out[0] * out[1])
+            result += np.matmul(errors, columns.swapaxes(2, 3)).sum(axis=0, dtype=result.dtype)
     return result.reshape(channels, x.shape[1] // groups, *window.kernel)
 
 

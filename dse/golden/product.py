@@ -6,12 +6,16 @@ within that bound is exact in that format, whatever the order of its additions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
-__all__ = ["Array", "magnitude", "product", "product_type"]
+__all__ = ["Array", "magnitude", "one_thread", "product", "product_type"]
 
 Array = NDArray[Any]
 
@@ -39,6 +43,18 @@ def product_type(a: Array, b: Array, terms: int) -> np.dtype[Any]:
     if bound >= 1 << 63:
         raise OverflowError(f"sums of {terms} products may reach {bound}, more than 64 bits hold")
     return np.dtype(np.int64)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Matrix products on the calling thread alone: many small ones wait for helpers far longer than they compute."""
+    with _threads().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def product(a: Array, b: Array) -> Array:

@@ -167,6 +167,10 @@ def _parameters(layer: Layer, stored: Shape, dtype: str) -> Iterator[tuple[str, 
     elif layer.op == "batch_norm":
         yield "weight", layer.name, (channels, 1, 1, 1), dtype
         yield "gradient", layer.name, (channels, 1, 1, 1), wide
+    elif layer.parameters and layer.op != "bias":
+        yield "weight", layer.name, (layer.parameters, 1, 1, 1), dtype
+        yield "gradient", layer.name, (layer.parameters, 1, 1, 1), wide
+        return
     if layer.bias or layer.op in ("bias", "batch_norm"):
         yield "bias", layer.name, (channels, 1, 1, 1), dtype
         yield "bias_gradient", layer.name, (channels, 1, 1, 1), wide
