@@ -151,7 +151,8 @@ def _tensors(
         if layer.op == "max_pool":
             yield "index", layer.name, (batch_size, *layer.out_shape), "<u1"
     for layer in network.layers:
-        yield from _parameters(layer, shapes[aliases.get(layer.inputs[0], layer.inputs[0])], dtype)
+        source = layer.inputs[0] if layer.inputs else layer.name  # a learned map reads nothing
+        yield from _parameters(layer, shapes[aliases.get(source, source)], dtype)
 
 
 def _parameters(layer: Layer, stored: Shape, dtype: str) -> Iterator[tuple[str, str, tuple[int, int, int, int], str]]:
