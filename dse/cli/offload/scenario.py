@@ -127,6 +127,5 @@ def _fpga_side(
     model = families()[checked("--family", family, families())]
     watts = decimal("--fpga-power", fpga_power, 1e-3, 1e4) if fpga_power else math.nan
     with step_bar(f"searching the best {family} accelerator for {device}") as report:
-        if report is not None:
-            report(0, 1)
-        return fpga_side(workload, load_device(device), model, parameters(settings or []), watts=watts)
+        point = parameters(settings or [])
+        return fpga_side(workload, load_device(device), model, point, watts=watts, on_progress=report)
