@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dse.cli.cluster import cluster
 from dse.cli.estimate import estimate
 from dse.cli.guard import GuardedGroup
 from dse.cli.import_model import import_model
@@ -42,6 +43,7 @@ app.command("validate")(validate)
 app.command("import")(import_model)
 app.add_typer(offload, name="offload")
 app.command("train")(train)
+app.add_typer(cluster, name="cluster")
 app.add_typer(listing, name="list")
 app.add_typer(show, name="show")
 

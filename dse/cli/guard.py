@@ -26,6 +26,7 @@ _LIST_FLAGS = {
         "-n", "--network", "-d", "--device", "-m", "--family", "-b", "--batch", "--objective",
     },
     "estimate": {"--set"},
+    "cluster": {"--model-parallel"},
     "offload": {"--calibrate", "--size", "--dvfs", "--set"},
 }  # fmt: skip
 """Verb -> the flags that take several values: ``-n a b`` means ``-n a -n b``."""

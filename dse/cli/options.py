@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -41,6 +42,7 @@ __all__ = [
     "TilingFile",
     "Trials",
     "checked",
+    "fraction",
     "parameters",
     "whole",
 ]
@@ -129,6 +131,17 @@ def whole(flag: str, text: str, minimum: int, maximum: int) -> int:
         value = minimum - 1
     if not minimum <= value <= maximum:
         raise InputError(flag, "must be a whole number", text, f"{minimum} to {maximum}")
+    return value
+
+
+def fraction(flag: str, text: str, minimum: float, maximum: float) -> float:
+    """``text`` as a number that may have decimals. Raises InputError naming ``flag``, the text and the range."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not minimum <= value <= maximum:
+        raise InputError(flag, "must be a number", text, f"{minimum:g} to {maximum:g}")
     return value
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Bar = Callable[..., Any]
 """Takes ``completed``, ``total`` and ``description``."""
 
-__all__ = ["progress_bar", "step_bar"]
+__all__ = ["progress_bar", "status_line", "step_bar"]
 
 
 @contextmanager
@@ -62,3 +62,13 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
             update(completed=sum(shares.values()), total=now.cells, description=text)
 
         yield report
+
+
+@contextmanager
+def status_line(quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """A function to say what is being done, which draws on stderr; None where stderr is no terminal or ``quiet``."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with _bar("starting") as update:
+        yield lambda text: update(description=text)

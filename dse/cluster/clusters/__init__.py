@@ -1,0 +1,1 @@
+"""Clusters as data, one TOML file each."""

@@ -1,0 +1,45 @@
+"""On-chip RAM of one layer's engine in bits: weights with their gradients, line buffers, lines of gradients."""
+
+from __future__ import annotations
+
+from dse.cluster.reading import Reading
+from dse.network import MAC_OPERATIONS, Layer
+from dse.workload import Precision
+
+__all__ = ["layer_ram_bits"]
+
+
+def layer_ram_bits(layer: Layer, precision: Precision, reading: Reading, micro_batch: int, weights: str) -> float:
+    """Bits that ``layer`` takes with its weights on ``chip`` or in ``dram``, loaded once per ``micro_batch`` frames.
+
+    With the constants of ``costs.toml`` a convolution on chip takes NADA's Table III within 0.2 %. A layer whose
+    weights come from DRAM holds its maps for the frames that share them instead, in both directions, double-buffered.
+    """
+    bits, backward = precision.bits, 1 + int(layer.needs_input_grad)
+    own = 2.0 * bits * layer.parameters if weights == "chip" else 0.0
+    if layer.op in MAC_OPERATIONS:
+        if weights == "dram" or layer.op not in ("conv", "fc"):
+            frames = micro_batch if reading.buffer_micro_batch else 1
+            maps = layer.in_elements + layer.out_elements
+            return own + 2.0 * backward * bits * frames * maps + reading.pointwise_fixed_bits
+        if layer.op == "fc" or layer.kernel == (1, 1):
+            channels = layer.in_shape[0] + layer.out_shape[0]
+            return own + bits * reading.pointwise_words * channels + reading.pointwise_fixed_bits
+        return own + bits * _line_words(layer, reading) + reading.fixed_bits
+    return own + bits * _window_words(layer, reading)
+
+
+def _line_words(layer: Layer, reading: Reading) -> float:
+    """Words of a convolution's input lines, output lines and, with an input gradient, its gradient lines."""
+    (kv, _), (sv, _), (oc, _, ow) = layer.kernel, layer.stride, layer.out_shape
+    forward = _window_words(layer, reading) + reading.output_lines * ow * oc
+    back = (-(-kv // sv) + 1) * ow * oc if layer.needs_input_grad else 0
+    return forward + back
+
+
+def _window_words(layer: Layer, reading: Reading) -> float:
+    """Words of the input lines that a window and the next rows take; none where there is no window."""
+    if layer.kernel == (1, 1):
+        return 0
+    (kv, _), (sv, _), (ic, _, iw) = layer.kernel, layer.stride, layer.in_shape
+    return reading.line_buffer * (kv + sv) * (iw + layer.padding[1] + layer.padding[3]) * ic

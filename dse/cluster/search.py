@@ -1,0 +1,114 @@
+"""The fastest placement: bisection on the throughput, each probe started from the last placement found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dse.cluster.bounds import LEAST_FPS, Bound, aggregate_bound, static_shortage
+from dse.cluster.demand import DemandTable
+from dse.cluster.placement import Placement, Probe, probe
+from dse.cluster.usage import reached_fps
+
+__all__ = ["Found", "SearchSettings", "fastest_placement"]
+
+FIRST_SHARE = 0.9
+"""The first probe, as a share of the aggregate bound."""
+
+FIRST_PATIENCE_S = 4.0
+"""Seconds that a probe may take until bisection has met an undecided one."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How long to look, in seconds, with how many threads, and which gap to the proven bound is small enough."""
+
+    seconds: float = 120.0
+    workers: int = 2
+    gap: float = 0.01
+    seed: int = 0
+    report: Callable[[str], None] | None = None
+    """Told what is being tried."""
+
+
+@dataclass
+class Found:
+    """The best placement, and what is known about better ones."""
+
+    aggregate: Bound
+    bound_fps: float
+    """No placement is faster: proven by the aggregate or by probes that were infeasible."""
+    fps: float = 0.0
+    placement: Placement | None = None
+    probes: list[Probe] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def gap(self) -> float:
+        """bound / found - 1; infinite where nothing was found."""
+        return self.bound_fps / self.fps - 1 if self.fps else float("inf")
+
+
+def fastest_placement(
+    table: DemandTable, settings: SearchSettings, start: Placement | None = None, bound: Bound | None = None
+) -> Found:
+    """Bisect on the throughput until the gap or the time is used up. Ctrl-C returns what was found so far.
+
+    ``bound`` is a proven one where the caller knows one below the aggregate. A probe that the solver could not decide
+    lowers the next one but never the bound; undecided ones are tried again while there is time.
+    """
+    aggregate = aggregate_bound(table)
+    limit = min(aggregate.fps, bound.fps) if bound else aggregate.fps
+    found = Found(aggregate, limit)
+    if static_shortage(table):
+        found.bound_fps = 0.0
+        return found
+    if start is not None and (fps := reached_fps(table, start)) > 0:
+        found.fps, found.placement = fps, start
+    try:
+        _bisect(table, settings, found, limit)
+    except KeyboardInterrupt:
+        found.interrupted = True
+    return found
+
+
+def _bisect(table: DemandTable, settings: SearchSettings, found: Found, limit: float) -> None:
+    end = time.monotonic() + settings.seconds
+    ceiling = limit
+    """Below it a probe is worth trying: lowered by undecided probes too, and raised again when bisection has met it."""
+    patience = min(settings.seconds / 8, FIRST_PATIENCE_S)
+    fps = max(FIRST_SHARE * limit, found.fps * (1 + settings.gap))
+    while found.gap > settings.gap and (left := end - time.monotonic()) > 0:
+        fps = min(fps, found.bound_fps * (1 - settings.gap / 4))
+        if settings.report:
+            best = f"best {found.fps:,.1f}, " if found.fps else ""
+            settings.report(f"{best}bound {found.bound_fps:,.1f}, trying {fps:,.1f} fps")
+        seed = settings.seed + len(found.probes)
+        tried = probe(table, fps, min(patience, left), settings.workers, found.placement, seed)
+        found.probes.append(tried)
+        first = not found.fps
+        if tried.placement is not None:
+            reached = reached_fps(table, tried.placement)
+            found.fps, found.placement = max((found.fps, found.placement), (reached, tried.placement), key=_first)
+        if first and found.fps:  # what was undecided without a start may be decided with one
+            ceiling = found.bound_fps
+        if tried.status == "infeasible":
+            found.bound_fps = min(found.bound_fps, fps)
+            if fps <= LEAST_FPS:
+                return
+        if tried.status != "feasible" and not (first and found.fps):
+            ceiling = min(ceiling, fps)
+        ceiling = min(ceiling, found.bound_fps)
+        if ceiling <= found.fps * (1 + settings.gap):  # bisection has met an undecided probe: again, with more time
+            ceiling, patience = found.bound_fps, patience * 2
+        fps = _next(found, ceiling)
+
+
+def _first(pair: tuple[float, Placement | None]) -> float:
+    return pair[0]
+
+
+def _next(found: Found, ceiling: float) -> float:
+    """Halfway to the ceiling; far below it while nothing was found."""
+    return (found.fps + ceiling) / 2 if found.fps else ceiling * 0.4

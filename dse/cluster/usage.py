@@ -1,0 +1,107 @@
+"""What a placement takes of every node at a throughput, and the throughput that it reaches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.cluster.bounds import Bound, largest_fps
+from dse.cluster.demand import DemandTable
+from dse.cluster.hardware import NODE_RESOURCES
+from dse.cluster.placement import Placement
+
+__all__ = ["RESOURCE_NAMES", "Usage", "binding", "reached_fps", "usage"]
+
+RESOURCE_NAMES = (*NODE_RESOURCES, "egress_bits_per_s", "ingress_bits_per_s", "connections")
+"""Columns of a usage."""
+
+SLACK = 1e-9
+"""Relative rounding error that is no violation."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Use and limits of every node, float [N,R] in the order of RESOURCE_NAMES; ``too_slow`` names stages that fail."""
+
+    used: NDArray[np.float64]
+    limit: NDArray[np.float64]
+    too_slow: tuple[int, ...]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """Used over limit [N,R]; 0 of 0 is 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.used > 0, self.used / self.limit, 0.0)
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing is exceeded."""
+        return not self.too_slow and bool((self.used <= self.limit * (1 + SLACK)).all())
+
+
+def usage(table: DemandTable, placement: Placement, fps: float) -> Usage:
+    """Use of every node by ``placement`` at ``fps`` frames per second."""
+    nodes = table.cluster.nodes
+    used = np.zeros((len(nodes), len(RESOURCE_NAMES)))
+    slow = []
+    for stage, (node, storage) in enumerate(zip(placement.node, placement.storage, strict=True)):
+        demand = table.demand(stage, node, fps)
+        if demand is None:
+            slow.append(stage)
+            continue
+        kept = table.storages[stage][storage]
+        read, write = kept.dram_read_bits * fps, kept.dram_write_bits * fps
+        used[node, : len(NODE_RESOURCES)] += (demand.dsp, kept.ram_bits, read, write, read + write)
+    egress, ingress, connections = (RESOURCE_NAMES.index(n) for n in RESOURCE_NAMES[-3:])
+    for edge, forward, backward in zip(table.graph.edges, *table.edge_bits(), strict=True):
+        a, b = placement.node[edge.source], placement.node[edge.target]
+        if a != b:
+            used[a, [egress, ingress, connections]] += (forward * fps, backward * fps, 1)
+            used[b, [egress, ingress, connections]] += (backward * fps, forward * fps, 1)
+    limit = np.array([[*n.limits.values(), n.link_bits_per_s, n.link_bits_per_s, n.connections] for n in nodes])
+    return Usage(used, limit, tuple(slow))
+
+
+def reached_fps(table: DemandTable, placement: Placement, known: float = 0.0) -> float:
+    """The highest throughput, in frames per second, at which ``placement`` fits; ``known`` is one at which it does."""
+    return largest_fps(lambda fps: usage(table, placement, fps).fits, low=known)
+
+
+def binding(table: DemandTable, placement: Placement, fps: float) -> Bound:
+    """What stops ``placement`` from going faster than ``fps``: resource, and the node, edge or stage it belongs to."""
+    above = usage(table, placement, fps * (1 + 1e-6))
+    if above.too_slow:
+        return Bound(fps, "lanes", f"stage {table.graph.stages[above.too_slow[0]].name}")
+    share = above.share
+    node, resource = (int(i) for i in np.unravel_index(int(np.argmax(share)), share.shape))
+    name, label = RESOURCE_NAMES[resource], table.cluster.nodes[node].name
+    if name in ("egress_bits_per_s", "ingress_bits_per_s"):
+        edges = _largest_edges(table, placement, node)
+        return Bound(fps, name, f"node {label}, edges {edges}")
+    stage = _largest_stage(table, placement, node, resource, fps)
+    return Bound(fps, name, f"node {label}, most of it {table.graph.stages[stage].name}")
+
+
+def _largest_edges(table: DemandTable, placement: Placement, node: int) -> str:
+    """The edges of a node that cross, the largest first, three at most."""
+    found = [
+        (max(e.forward, e.backward), table.graph.label(e))
+        for e in table.graph.edges
+        if (placement.node[e.source] == node) != (placement.node[e.target] == node)
+    ]
+    names = [label for _, label in sorted(found, key=lambda item: -item[0])]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _largest_stage(table: DemandTable, placement: Placement, node: int, resource: int, fps: float) -> int:
+    def amount(stage: int) -> float:
+        kept = table.storages[stage][placement.storage[stage]]
+        demand = table.demand(stage, node, fps)
+        dsp = demand.dsp if demand else math.inf
+        read, write = kept.dram_read_bits, kept.dram_write_bits
+        return (dsp, kept.ram_bits, read, write, read + write)[resource] if resource < len(NODE_RESOURCES) else 0.0
+
+    return max((s for s, n in enumerate(placement.node) if n == node), key=amount)

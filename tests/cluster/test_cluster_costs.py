@@ -1,0 +1,132 @@
+"""What a layer takes: NADA's tables, one formula with the single-board families, monotone in throughput."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dse.cluster.bounds import aggregate_bound, largest_fps
+from dse.cluster.cluster_file import load_cluster
+from dse.cluster.demand import DemandTable
+from dse.cluster.planner import demand_table
+from dse.cluster.slicing import slice_groups
+from dse.cluster.stages import stage_graph
+from dse.cluster.unrolling import Bounds, OperatorBlocks, frontier
+from dse.errors import InputError
+from dse.networks import load_network
+
+FUSED = OperatorBlocks(lane=1.0, accumulator=1.0, multiplier=1.0, adder=1.0)
+
+
+def table(network: str, nodes: int = 1, clock_hz: float = 1e8) -> DemandTable:
+    cluster = load_cluster("nada")
+    cluster = replace(cluster, nodes=tuple(replace(node, clock_hz=clock_hz) for node in cluster.nodes))
+    return demand_table(network, cluster, nodes=nodes, reading="nada")[1]
+
+
+@pytest.mark.parametrize(
+    ("layer", "unroll", "cycles", "dsp"),
+    [("conv1", (4, 1, 2), 38_400, 32), ("block2_conv1", (2, 2, 2), 36_864, 38)],
+)
+def test_table_1_unrolling(layer: str, unroll: tuple[int, ...], cycles: int, dsp: int) -> None:
+    demands = table("nada_demo", clock_hz=150e6)
+    choices = frontier(demands.bounds[layer], demands.operators[0])
+    chosen = choices.at(150e6 / 3906.25)
+    assert tuple(choices.unroll[chosen]) == unroll
+    assert (choices.cycles[chosen], choices.dsp[chosen]) == (cycles, dsp)
+
+
+@given(
+    loops=st.tuples(*[st.integers(1, 300)] * 4), taps=st.integers(1, 49), groups=st.integers(1, 8),
+    unroll=st.tuples(*[st.integers(1, 70)] * 3), back=st.booleans(),
+)  # fmt: skip
+def test_cycles_are_the_rounds_of_every_loop(
+    loops: tuple[int, ...], taps: int, groups: int, unroll: tuple[int, ...], back: bool
+) -> None:
+    (m, n, rows, columns), (poc, pic, ph) = loops, unroll
+    bounds = Bounds(taps, groups, (m, n, rows, columns), (n, m, rows + 3, columns) if back else None)
+    rounds = math.ceil(m * groups / poc) * math.ceil(n / pic) * math.ceil(columns / ph) * taps
+    assert int(bounds.cycles(np.array(poc), np.array(pic), np.array(ph))) == rounds * (rows + 3 * back)
+
+
+@given(
+    m=st.integers(1, 24), n=st.integers(1, 24), rows=st.integers(1, 9), columns=st.integers(1, 12), back=st.booleans()
+)
+@settings(max_examples=30, deadline=None)
+def test_frontier_is_the_cheapest_of_all_divisors(m: int, n: int, rows: int, columns: int, back: bool) -> None:
+    bounds = Bounds(9, 1, (m, n, rows, columns), (n, m, rows, columns) if back else None)
+    found = frontier(bounds, FUSED)
+    divisors = [[d for d in range(1, size + 1) if size % d == 0] for size in (m, n, columns)]
+    every = []
+    for sizes in itertools.product(*divisors):
+        poc, pic, ph = map(np.array, sizes)
+        every.append((int(bounds.cycles(poc, pic, ph)), float(bounds.blocks(poc, pic, ph, FUSED))))
+    for limit, _ in every:
+        assert found.dsp[found.at(limit)] == min(dsp for cycles, dsp in every if cycles <= limit)
+    assert found.at(min(cycles for cycles, _ in every) - 1) == -1
+    assert (np.diff(found.cycles) < 0).all()
+    assert (np.diff(found.dsp) >= 0).all()
+
+
+@given(low=st.floats(1, 2000), more=st.floats(1, 4))
+@settings(max_examples=20, deadline=None)
+def test_faster_never_takes_less(low: float, more: float) -> None:
+    demands = table("nada_example")
+    for stage in range(len(demands.graph.stages)):
+        slow, fast = demands.demand(stage, 0, low), demands.demand(stage, 0, low * more)
+        if slow is None:
+            assert fast is None
+        elif fast is not None:
+            assert fast.dsp >= slow.dsp
+
+
+def test_stages_and_what_crosses_between_them() -> None:
+    graph = stage_graph(load_network("nada_example"))
+    assert len(graph.stages) == 69
+    sizes = {graph.label(edge): (edge.forward, edge.backward) for edge in graph.edges}
+    assert sizes["block1_expand_norm -> block1_dw_conv"] == (64 * 112 * 112, 64 * 112 * 112)
+    assert sizes["input -> im2col"] == (3 * 224 * 224, 0)
+    assert sizes["im2col -> block0_expand_conv"] == (27 * 112 * 112, 0)
+    assert [graph.stages[number].name for number in graph.outputs] == ["loss"]
+
+
+def test_learned_maps_have_no_source() -> None:
+    """BERT's embeddings of positions are read by an add, and come from nowhere."""
+    graph = stage_graph(load_network("bert_base"))
+    sources = {edge.target for edge in graph.edges}
+    assert any(number not in sources for number in range(1, len(graph.stages)))
+
+
+def test_slices_take_what_the_whole_takes() -> None:
+    network, demands = load_network("nada_example"), table("nada_demo")
+    sliced = slice_groups(network, {"block0": 2, "block1": 4})
+    assert sliced.macs == network.macs
+    assert sliced.parameters == network.parameters
+    written = []
+    for one in (network, sliced):
+        costs = replace(demands, graph=stage_graph(one))
+        written.append(sum(options[0].dram_write_bits for options in costs.storages))
+    assert written[0] == written[1]
+    with pytest.raises(InputError, match="unknown group"):
+        slice_groups(network, {"blok0": 2})
+    with pytest.raises(InputError, match="no channel-wise run"):
+        slice_groups(network, {"head": 2})
+
+
+def test_aggregate_bound_is_the_sum_of_everything() -> None:
+    demands = table("nada_example", nodes=4)
+    bound = aggregate_bound(demands)
+    bits = sum(options[0].dram_read_bits for options in demands.storages)
+    assert bound.resource == "dram_read_bits_per_s"
+    assert bound.fps == pytest.approx(4 * 50e9 / bits, rel=1e-6)
+
+
+@given(edge=st.floats(1e-6, 1e11))
+def test_largest_fps_finds_the_edge(edge: float) -> None:
+    assert largest_fps(lambda fps: fps <= edge) == pytest.approx(edge, rel=1e-6)
