@@ -31,7 +31,9 @@ def _bar(description: str) -> Iterator[Bar]:
         progress.TextColumn("left"),
         progress.TimeRemainingColumn(),
     )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # What the verb prints meanwhile goes above the bar where stdout is the terminal too, else where it was sent.
+    on_terminal = sys.stdout.isatty()
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=on_terminal) as bar:
         task = bar.add_task(description, total=None)
         yield partial(bar.update, task)
 

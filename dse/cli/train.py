@@ -121,7 +121,7 @@ class _Run:
     """Models trained side by side, an epoch of each in turn, so that an interrupt leaves a fair comparison."""
 
     def __init__(self, network: Network, data: DataSet, schedule: Schedule, models: Sequence[GoldenModel]) -> None:
-        data.check(network)
+        data.check(network, schedule.batch_size)
         self.network, self.data, self.schedule, self.models = network, data, schedule, models
         self.names = [model.arithmetic.name for model in models]
         self.done: list[list[Epoch]] = [[] for _ in models]

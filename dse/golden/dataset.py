@@ -26,8 +26,10 @@ class DataSet:
     train: tuple[Array, Array]
     test: tuple[Array, Array]
 
-    def check(self, network: Network) -> None:
-        """Raise InputError where samples do not have the shape of the network's input, or labels more classes."""
+    def check(self, network: Network, batch_size: int) -> None:
+        """Raise InputError where samples do not have the shape of the network's input, labels exceed its classes, or
+        the training samples do not fill a batch.
+        """
         shape = self.train[0].shape[1:]
         if shape != network.input_shape:
             raise InputError(f"data {self.name}", "samples do not fit the network", shape, network.input_shape)
@@ -35,6 +37,10 @@ class DataSet:
         largest = max(int(labels.max()) for _, labels in (self.train, self.test))
         if largest >= classes:
             raise InputError(f"data {self.name}", "a label has no output", largest, f"0 to {classes - 1}")
+        count = len(self.train[1])
+        if count < batch_size:
+            where, got = f"data {self.name}", f"{count} samples"
+            raise InputError(where, "does not fill a batch", got, f"{batch_size} or more")
 
 
 def split(name: str, samples: Array, labels: Array, seed: int) -> DataSet:
@@ -52,15 +58,7 @@ def load_npz(path: Path, shape: Shape, seed: int) -> DataSet:
     to 255 or floats from -1 to 1. ``y`` is [S], whole numbers from 0. Nothing pickled is read. Raises InputError for a
     file that cannot be read, a missing array, other types, sizes or values.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InputError(str(path), "is no .npz file", allowed="an archive written by numpy.savez")
-            arrays = {key: file[key] for key in file.files if key in ("x", "y", "x_test", "y_test")}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(str(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    arrays = _read(path)
     pairs = [("x", "y"), ("x_test", "y_test")] if {"x_test", "y_test"} & set(arrays) else [("x", "y")]
     for name in (name for pair in pairs for name in pair):
         if name not in arrays:
@@ -71,6 +69,19 @@ def load_npz(path: Path, shape: Shape, seed: int) -> DataSet:
     if len(parts[0][1]) < 2:
         raise InputError(f"{path}: y", "has too few samples", len(parts[0][1]), "2 or more")
     return split(path.name, *parts[0], seed)
+
+
+def _read(path: Path) -> dict[str, Array]:
+    try:
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise InputError(str(path), "is no .npz file", allowed="an archive written by numpy.savez")
+        with file:
+            return {key: file[key] for key in file.files if key in ("x", "y", "x_test", "y_test")}
+    except InputError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(str(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _part(where: str, arrays: dict[str, Array], names: tuple[str, str], shape: Shape) -> tuple[Array, Array]:

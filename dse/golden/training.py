@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.errors import InputError
 from dse.golden.dataset import DataSet
 from dse.golden.model import GoldenModel
 from dse.golden.product import Array
@@ -48,11 +47,9 @@ def train(
     The order of the samples is that of ``schedule.seed`` whatever the arithmetic. Raises InputError for data that do
     not fit the network or do not fill a batch.
     """
-    data.check(model.network)
+    data.check(model.network, schedule.batch_size)
     samples, labels = data.train
     batch = schedule.batch_size
-    if len(labels) < batch:
-        raise InputError(f"data {data.name}", "does not fill a batch", f"{len(labels)} samples", f"{batch} or more")
     encoded, rng = model.arithmetic.encode(samples), np.random.default_rng(schedule.seed)
     for number in range(schedule.epochs):
         if number and number % schedule.halve_every == 0:

@@ -49,6 +49,7 @@ def test_every_verb_has_an_example():
         "show",
         "import",
         "offload",
+        "train",
     }
 
 
