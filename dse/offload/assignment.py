@@ -26,7 +26,7 @@ EXHAUSTIVE = 10
 """Up to this many offloadable tasks every assignment is tried."""
 
 _SAME = 1e-9
-_RESTARTS = 10
+_RESTARTS = 30
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from dse.device import Device
 from dse.errors import InputError
 from dse.model import ParallelismModel
+from dse.models.auxiliary import moved_bytes
+from dse.models.operators import stream_table
 from dse.network import Layer
 from dse.offload.profile import Cost
 from dse.power import PowerModel
@@ -38,10 +40,11 @@ def fpga_side(
 ) -> FpgaSide:
     """Costs of the phases that take cycles on the accelerator ``point``, or on the best one that a sweep finds.
 
-    The board need not hold the whole step: a phase is left out if its own maps, gradients and weights do not fit the
-    board's DRAM, and where the step does not fit, the sweep is done at the largest batch (a power of two) that does.
-    Power is the board's fitted model at that design, or ``watts``; the fit's static power counts as idle where it has
-    one, else the whole. Raises InputError where nothing fits the board, and where power is neither published nor given;
+    An operation that the family fuses into another takes at least the time of its own maps through DRAM. The board
+    need not hold the whole step: a phase is left out if its own maps, gradients and weights do not fit the board's
+    DRAM, and where the step does not fit, the sweep is done at the largest batch (a power of two) that does. Power is
+    the board's fitted model at that design, or ``watts``; the fit's static power counts as idle where it has one, else
+    the whole. Raises InputError where nothing fits the board, and where power is neither published nor given;
     KeyboardInterrupt if the sweep was interrupted.
     """
     chosen = dict(point) if point else _best(workload, device, family, trials, on_progress)
@@ -56,13 +59,13 @@ def fpga_side(
     if math.isnan(power):
         raise InputError(f"device {device.name}", "no power is published for this board", None, "--fpga-power W")
     static_w = PowerModel.of(device).static_w if math.isnan(watts) else math.nan
-    costs = {}
+    costs, alone = {}, _streaming_s(workload, device)
     for number, layer in enumerate(workload.network.layers):
         held = _held_bytes(workload, layer)
         for place, phase in enumerate(PHASES):
             seconds = float(estimate.layers.cycles[number, place]) / device.clock_hz
             if seconds > 0 and held <= device.dram_bytes:
-                costs[layer.name, phase] = Cost(seconds, power, power)
+                costs[layer.name, phase] = Cost(max(seconds, alone.get((layer.name, phase), 0.0)), power, power)
     values = ", ".join(f"{name}={int(value)}" for name, value in chosen.items())
     known = 0 < static_w < power
     idle = "" if known else "; its idle power is not known and counted as the working one"
@@ -71,6 +74,20 @@ def fpga_side(
         costs=costs,
         idle_w=static_w if known else power,
     )
+
+
+def _streaming_s(workload: Workload, device: Device) -> dict[tuple[str, str], float]:
+    """Least seconds of operations beside convolution by themselves: all their streams through DRAM.
+
+    A family that fuses a gate into the operation before it moves its mask only; alone it moves both maps.
+    """
+    table = stream_table(workload.network, workload.precision.bits)
+    bytes_per_s = device.dram_bytes_per_cycle * device.clock_hz
+    layers = workload.network.layers
+    return {
+        (layers[int(layer)].name, PHASES[int(phase)]): float(moved) / bytes_per_s
+        for layer, phase, moved in zip(table.layer, table.phase, moved_bytes(workload, table), strict=True)
+    }
 
 
 def _held_bytes(workload: Workload, layer: Layer) -> float:

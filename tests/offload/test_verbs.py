@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+
 import pytest
+
+from tests.cli.cli_process import TerminalErrors, command
 
 
 def test_advise_prints_every_operation_its_assumptions_and_the_score(dse):
@@ -118,3 +124,41 @@ def test_a_cap_that_nothing_meets_exits_1_and_one_that_binds_is_kept(dse):
 )
 def test_bad_input_to_simulate_is_one_line(dse, words, says):
     assert says in dse("offload", "simulate", "-n", "lenet10", *words).error
+
+
+def test_the_printed_rule_of_the_paper_leaves_no_schedule_under_its_cap(dse):
+    done = dse("offload", "simulate", "-n", "alexnet", "--goal", "cap", "--cap", 230, "--dvfs", 1)
+    assert done.code == 1
+    assert "no assignment of operations stays within 230 W" in done.out
+
+
+def test_several_gpus_and_fpgas(dse):
+    words = ("-n", "lenet10", "-b", 16, "--gpus", 2, "--fpgas", 3, "--link", "inf", "--evaluations", 60, "--json")
+    content = dse("offload", "simulate", *words).json
+    assert content["assumptions"]["devices"] == "2 GPU, 3 FPGA"
+    assert {run["unit"] for run in content["runs"]} >= {"gpu0", "gpu1", "fpga0"}
+    assert content["throughput_ratio"] >= 1
+
+
+def test_a_report_is_written_once_and_not_over_another(dse, tmp_path):
+    path = tmp_path / "timeline.html"
+    words = ("offload", "simulate", "-n", "lenet10", "-b", 16, "--evaluations", 20, "-o", path)
+    assert f"report: {path}" in dse(*words).out
+    assert f"dse {' '.join(map(str, words))}" in path.read_text()
+    assert "the file exists; allowed: a name that is free, or --force" in dse(*words).error
+    assert dse(*words, "--force").code == 0
+    assert "is no .html file" in dse(*words[:-1], tmp_path / "timeline.txt").error
+    assert "its folder does not exist" in dse(*words[:-1], tmp_path / "absent" / "timeline.html").error
+
+
+def test_an_interrupt_prints_the_best_so_far(tmp_path):
+    words = ("offload", "simulate", "-n", "resnet50", "--evaluations", 100_000)
+    with TerminalErrors(command(*words), tmp_path) as run:
+        run.wait_for("assigning 161 operations")
+        run.wait_for("%")
+        time.sleep(0.5)
+        os.killpg(run.process.pid, signal.SIGINT)
+        out = run.finish()
+    assert run.process.returncode == 130
+    assert "resnet50, batch 256, goal energy" in out
+    assert "Traceback" not in run.seen
