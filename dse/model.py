@@ -14,6 +14,7 @@ from dse.device import Device
 from dse.errors import InputError, did_you_mean
 from dse.estimate import BOUNDS, RESOURCES, Estimate, Float, LayerCosts
 from dse.power import PowerModel
+from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, SearchSpace
 from dse.workload import PHASES, Workload
 
@@ -125,6 +126,10 @@ class ParallelismModel(ABC):
             for i in range(0, max(count, 1), step)
         ]
         return _join(parts, shape)
+
+    def rtl_shape(self, point: Mapping[str, int]) -> RtlShape:
+        """What ``point`` means for the accelerator template. Raises InputError where the family has no RTL."""
+        raise InputError(f"family {self.name}", "has no RTL")
 
     def _evaluate(
         self, workload: Workload, device: Device, point: DesignPoint, reading: str, detail: bool, tiling: Tiling

@@ -20,6 +20,7 @@ from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36
 from dse.models.operators import Pass, Phases, StreamTable, stream_table
 from dse.network import MAC_OPERATIONS, Network
+from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import PHASES, Precision, Workload
 
@@ -63,6 +64,10 @@ class Batch(ParallelismModel):
         "exact": "all operations, DRAM roofline per layer and phase, buffers from geometry",
         "published": "DarkFPGA's formulas: auxiliary operations as in its 288 ms, capacity-only BRAM, fitted constants",
     }
+
+    def rtl_shape(self, point: Mapping[str, int]) -> RtlShape:
+        """Samples, and products of a sample."""
+        return RtlShape({"b": ("t_b", point["t_b"]), "n": ("t_i", point["t_i"])})
 
     def _space(self, workload: Workload, device: Device) -> SearchSpace:
         cost = device.dsp_cost[workload.precision.name]

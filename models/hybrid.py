@@ -26,6 +26,7 @@ from dse.models.feature_map import FeatureMap
 from dse.models.tile_geometry import BUFFERS, TileGeometry
 from dse.models.tiled import READINGS, SETTINGS, TiledModel
 from dse.models.tiling import TiledReading
+from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, Parameter, SearchSpace
 from dse.workload import Workload
 
@@ -135,6 +136,12 @@ class Hybrid(ParallelismModel):
     def subspaces(self, workload: Workload, device: Device) -> list[dict[str, int]]:
         """The values that are fixed where this family is one that it contains."""
         return [contained.fixed for contained in CONTAINED.values()]
+
+    def rtl_shape(self, point: Mapping[str, int]) -> RtlShape:
+        """That of the schedule which the layout means."""
+        model, names = _SCHEDULES[point["layout"]]
+        shape = model.rtl_shape({theirs: point[ours] for ours, theirs in names.items()})
+        return shape.renamed({theirs: ours for ours, theirs in names.items()})
 
     def _space(self, workload: Workload, device: Device) -> SearchSpace:
         return _SCHEDULES[LAYOUTS["blocked"]][0].space(workload, device)

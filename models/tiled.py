@@ -22,6 +22,7 @@ from dse.models.tile_geometry import BUFFERS, TileGeometry
 from dse.models.tile_pipeline import TileReading
 from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
 from dse.network import Network
+from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, Parameter
 from dse.workload import PHASES, Workload
 
@@ -49,6 +50,16 @@ class TiledModel(ParallelismModel):
     chunk_points: ClassVar[int] = 256
     geometry: ClassVar[TileGeometry]
     settings: ClassVar[Mapping[str, TiledReading]]
+
+    def rtl_shape(self, point: Mapping[str, int]) -> RtlShape:
+        """The unrolled axes, and the depths of the buffers."""
+        features, sums, weights = BUFFERS
+        depths = {"feature": features, "operand": weights, "sum": sums}
+        return RtlShape(
+            {axis: (name, point[name]) for axis, name in self.geometry.unrolled.items()},
+            {buffer: (name, point[name]) for buffer, name in depths.items()},
+            self.geometry.planar,
+        )
 
     def buffers_for(
         self, workload: Workload, device: Device, point: Mapping[str, int], tiling: Tiling, reading: str = ""

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dse.cli.cluster import cluster
+from dse.cli.emit import emit
 from dse.cli.estimate import estimate
 from dse.cli.guard import GuardedGroup
 from dse.cli.import_model import import_model
@@ -16,6 +17,7 @@ from dse.cli.show import show
 from dse.cli.sweep import sweep
 from dse.cli.train import train
 from dse.cli.validate import validate
+from dse.cli.verify import verify
 
 __all__ = ["app"]
 
@@ -39,6 +41,8 @@ app = typer.Typer(
 )
 app.command("sweep")(sweep)
 app.command("estimate")(estimate)
+app.command("emit")(emit)
+app.command("verify")(verify)
 app.command("validate")(validate)
 app.command("import")(import_model)
 app.add_typer(offload, name="offload")

@@ -27,6 +27,7 @@ _LIST_FLAGS = {
     },
     "estimate": {"--set"},
     "cluster": {"--model-parallel"},
+    "verify": {"--layer"},
     "offload": {"--calibrate", "--size", "--dvfs", "--set"},
 }  # fmt: skip
 """Verb -> the flags that take several values: ``-n a b`` means ``-n a -n b``."""

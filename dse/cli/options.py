@@ -21,6 +21,7 @@ __all__ = [
     "BatchSizes",
     "DeviceName",
     "DeviceNames",
+    "Emit",
     "FamilyName",
     "FamilyNames",
     "Force",
@@ -102,6 +103,7 @@ Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for report.html, result.json and the tables.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write into an output folder that is not empty.")]
+Emit = Annotated[bool, typer.Option("--emit", help="Write the RTL of each task's best point into DIR/rtl.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Settings = Annotated[

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Bar = Callable[..., Any]
 """Takes ``completed``, ``total`` and ``description``."""
 
-__all__ = ["progress_bar", "status_line", "step_bar"]
+__all__ = ["named_bar", "progress_bar", "status_line", "step_bar"]
 
 
 @contextmanager
@@ -46,6 +46,16 @@ def step_bar(description: str) -> Iterator[Callable[[int, int], None] | None]:
         return
     with _bar(description) as update:
         yield lambda done, total: update(completed=done, total=total)
+
+
+@contextmanager
+def named_bar(description: str) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Likewise for (what is being done, done, total)."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with _bar(description) as update:
+        yield lambda name, done, total: update(description=name, completed=done, total=total)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import typer
 
+from dse.cli.emit import check_rtl, emit_winners
 from dse.cli.folder import check_output
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
 from dse.cli.options import (
@@ -19,6 +20,7 @@ from dse.cli.options import (
     MAX_TRIALS,
     BatchSizes,
     DeviceNames,
+    Emit,
     FamilyNames,
     Force,
     Jobs,
@@ -69,6 +71,7 @@ def sweep(
     proof_limit: ProofLimit = "300",
     output: Output = Path("dse-out"),
     force: Force = False,
+    emit: Emit = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -94,11 +97,15 @@ def sweep(
     _check_names(options)
     networks = [load_network(name) for name in network]
     boards = {board.name: board for board in map(load_device, device)}
+    if emit:
+        check_rtl(options["precision"])
     check_output(output, force)
     with progress_bar(quiet) as report:
         result = search_grid(networks, list(boards.values()), on_progress=report, **options)
     result = replace(result, run=replace(result.run, argv=("dse", *context.obj)))
     files = _save(result, output, boards)
+    if emit:
+        files |= emit_winners(result, {n.name: n for n in networks}, boards, output / "rtl")
     if as_json:
         from dse.store import result_json
 

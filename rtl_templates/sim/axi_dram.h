@@ -5,14 +5,18 @@
 //
 // In every cycle: drive_read/drive_write set the design's inputs, the bench evaluates with the clock low,
 // sample_read/sample_write look at its outputs before the rising edge, step() ends the cycle. The design's ports are
-// called axi_<signal>_i and axi_<signal>_o, as in dma_read.sv and dma_write.sv.
+// called axi_<signal>_i and axi_<signal>_o, as in dma_read.sv and dma_write.sv; a design with other names, or several
+// masters, is seen through DSE_AXI_READ_VIEW and DSE_AXI_WRITE_VIEW. An AxiDram made from another one is a second port
+// of the same memory; they share its bandwidth, and only the first is stepped.
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,12 +44,16 @@ struct DramConfig {
 class AxiDram {
  public:
   AxiDram(const DramConfig& config, unsigned data_bytes)
-      : config_(config), data_bytes_(data_bytes), memory_(config.bytes), random_(config.seed | 1) {}
+      : config_(config), data_bytes_(data_bytes), store_(new Store{}), random_(config.seed | 1) {
+    store_->memory.resize(config.bytes);
+  }
+  AxiDram(const AxiDram& other, uint64_t seed)
+      : config_(other.config_), data_bytes_(other.data_bytes_), store_(other.store_), random_(seed | 1) {}
 
-  uint8_t* memory() { return memory_.data(); }
+  uint8_t* memory() { return store_->memory.data(); }
   const std::string& violation() const { return violation_; } ///< the first one, empty where there is none
   uint64_t violations() const { return violations_; }
-  uint64_t cycle() const { return cycle_; }
+  uint64_t cycle() const { return store_->cycle; }
   uint64_t read_beats() const { return read_beats_; }
   uint64_t write_beats() const { return write_beats_; }
   /// Nothing is under way in either direction.
@@ -74,7 +82,7 @@ class AxiDram {
 
   template <class Top> void drive_read(Top& top) {
     ar_ready_ = !stalls(kAr) && (config_.max_pending == 0 || reads_.size() < config_.max_pending);
-    if (!r_valid_ && !reads_.empty() && reads_.front().due <= cycle_ && !stalls(kR) && pays()) fetch();
+    if (!r_valid_ && !reads_.empty() && reads_.front().due <= cycle() && !stalls(kR) && pays()) fetch();
     top.axi_arready_i = ar_ready_;
     top.axi_rvalid_i = r_valid_;
     if (r_valid_) {
@@ -88,7 +96,7 @@ class AxiDram {
     const Address now{top.axi_arvalid_o != 0, ar_ready_, top.axi_araddr_o, top.axi_arlen_o};
     check_stable(last_ar_, now, "AR");
     if (now.valid) check_burst(now, top.axi_arsize_o, top.axi_arburst_o, "AR");
-    if (now.valid && now.ready) reads_.push_back({now.address, now.length + 1u, cycle_ + latency(config_.read_latency)});
+    if (now.valid && now.ready) reads_.push_back({now.address, now.length + 1u, cycle() + latency(config_.read_latency)});
     last_ar_ = now;
     if (r_valid_ && top.axi_rready_o) {
       r_valid_ = false;
@@ -101,7 +109,7 @@ class AxiDram {
   template <class Top> void drive_write(Top& top) {
     aw_ready_ = !stalls(kAw) && (config_.max_pending == 0 || writes_.size() + answers_.size() < config_.max_pending);
     w_ready_ = !stalls(kW) && beats_.size() < 16 && can_pay();
-    if (!b_valid_ && !answers_.empty() && answers_.front().due <= cycle_ && !stalls(kB)) b_valid_ = true;
+    if (!b_valid_ && !answers_.empty() && answers_.front().due <= cycle() && !stalls(kB)) b_valid_ = true;
     top.axi_awready_i = aw_ready_;
     top.axi_wready_i = w_ready_;
     top.axi_bvalid_i = b_valid_;
@@ -137,16 +145,21 @@ class AxiDram {
 
   /// Ends the cycle.
   void step() {
-    cycle_++;
+    store_->cycle++;
     if (config_.bytes_per_kcycle != 0) {
       const uint64_t most = 2000ull * data_bytes_ + config_.bytes_per_kcycle;
-      credit_ = credit_ + config_.bytes_per_kcycle < most ? credit_ + config_.bytes_per_kcycle : most;
+      store_->credit = std::min<uint64_t>(store_->credit + config_.bytes_per_kcycle, most);
     }
   }
 
  private:
   static constexpr unsigned kMaxBytes = 128; // 1024 bits
 
+  struct Store {
+    std::vector<uint8_t> memory;
+    uint64_t cycle = 0;
+    uint64_t credit = 0; // bytes that may be moved, in 1/1000
+  };
   struct Burst {
     uint64_t address;
     unsigned beats; // still to come
@@ -180,10 +193,10 @@ class AxiDram {
     return ((random_ >> 24) & 0xffff) < config_.stall[channel];
   }
 
-  bool can_pay() const { return config_.bytes_per_kcycle == 0 || credit_ >= 1000ull * data_bytes_; }
+  bool can_pay() const { return config_.bytes_per_kcycle == 0 || store_->credit >= 1000ull * data_bytes_; }
   bool pays() {
     if (!can_pay()) return false;
-    if (config_.bytes_per_kcycle != 0) credit_ -= 1000ull * data_bytes_;
+    if (config_.bytes_per_kcycle != 0) store_->credit -= 1000ull * data_bytes_;
     return true;
   }
 
@@ -197,7 +210,7 @@ class AxiDram {
     const uint64_t address = reads_.front().address;
     r_valid_ = true;
     r_response_ = response(address, 1);
-    if (r_response_ == kOkay) std::memcpy(r_data_.data(), &memory_[address - config_.base], data_bytes_);
+    if (r_response_ == kOkay) std::memcpy(r_data_.data(), &store_->memory[address - config_.base], data_bytes_);
     else r_data_.fill(0xbd);
   }
 
@@ -209,12 +222,12 @@ class AxiDram {
       const uint8_t answer = response(burst.address, 2);
       if (answer > worst_) worst_ = answer;
       for (unsigned i = 0; i < data_bytes_ && answer == kOkay; i++) {
-        if (beat.strobe[i / 8] >> (i % 8) & 1) memory_[burst.address - config_.base + i] = beat.data[i];
+        if (beat.strobe[i / 8] >> (i % 8) & 1) store_->memory[burst.address - config_.base + i] = beat.data[i];
       }
       beats_.pop_front();
       burst.address += data_bytes_;
       if (--burst.beats == 0) {
-        answers_.push_back({worst_, cycle_ + latency(config_.write_latency)});
+        answers_.push_back({worst_, cycle() + latency(config_.write_latency)});
         worst_ = kOkay;
         writes_.pop_front();
       }
@@ -222,7 +235,7 @@ class AxiDram {
   }
 
   void violate(const std::string& text) {
-    if (violations_++ == 0) violation_ = "cycle " + std::to_string(cycle_) + ": " + text;
+    if (violations_++ == 0) violation_ = "cycle " + std::to_string(cycle()) + ": " + text;
   }
 
   void check_stable(const Address& before, const Address& now, const char* name) {
@@ -241,9 +254,9 @@ class AxiDram {
 
   DramConfig config_;
   unsigned data_bytes_;
-  std::vector<uint8_t> memory_;
+  std::shared_ptr<Store> store_;
   uint64_t random_;
-  uint64_t cycle_ = 0, credit_ = 0, read_beats_ = 0, write_beats_ = 0, violations_ = 0;
+  uint64_t read_beats_ = 0, write_beats_ = 0, violations_ = 0;
   std::string violation_;
   std::deque<Burst> reads_, writes_;
   std::deque<Beat> beats_;
@@ -256,3 +269,65 @@ class AxiDram {
 };
 
 } // namespace dse
+
+/// struct Name: the read channels of the design Top whose ports are called prefix_arvalid and so on.
+#define DSE_AXI_READ_VIEW(Name, Top, prefix)\
+  struct Name {                                                         \
+    explicit Name(Top& top)                                             \
+        : axi_arvalid_o(top.prefix##_arvalid),                          \
+          axi_arready_i(top.prefix##_arready),                          \
+          axi_araddr_o(top.prefix##_araddr),                            \
+          axi_arlen_o(top.prefix##_arlen),                              \
+          axi_arsize_o(top.prefix##_arsize),                            \
+          axi_arburst_o(top.prefix##_arburst),                          \
+          axi_rvalid_i(top.prefix##_rvalid),                            \
+          axi_rready_o(top.prefix##_rready),                            \
+          axi_rdata_i(top.prefix##_rdata),                              \
+          axi_rresp_i(top.prefix##_rresp),                              \
+          axi_rlast_i(top.prefix##_rlast) {}                            \
+    decltype(Top::prefix##_arvalid) axi_arvalid_o;                      \
+    decltype(Top::prefix##_arready) axi_arready_i;                      \
+    decltype(Top::prefix##_araddr) axi_araddr_o;                        \
+    decltype(Top::prefix##_arlen) axi_arlen_o;                          \
+    decltype(Top::prefix##_arsize) axi_arsize_o;                        \
+    decltype(Top::prefix##_arburst) axi_arburst_o;                      \
+    decltype(Top::prefix##_rvalid) axi_rvalid_i;                        \
+    decltype(Top::prefix##_rready) axi_rready_o;                        \
+    decltype(Top::prefix##_rdata) axi_rdata_i;                          \
+    decltype(Top::prefix##_rresp) axi_rresp_i;                          \
+    decltype(Top::prefix##_rlast) axi_rlast_i;                          \
+  }
+
+/// Likewise the write channels.
+#define DSE_AXI_WRITE_VIEW(Name, Top, prefix)\
+  struct Name {                                                         \
+    explicit Name(Top& top)                                             \
+        : axi_awvalid_o(top.prefix##_awvalid),                          \
+          axi_awready_i(top.prefix##_awready),                          \
+          axi_awaddr_o(top.prefix##_awaddr),                            \
+          axi_awlen_o(top.prefix##_awlen),                              \
+          axi_awsize_o(top.prefix##_awsize),                            \
+          axi_awburst_o(top.prefix##_awburst),                          \
+          axi_wvalid_o(top.prefix##_wvalid),                            \
+          axi_wready_i(top.prefix##_wready),                            \
+          axi_wdata_o(top.prefix##_wdata),                              \
+          axi_wstrb_o(top.prefix##_wstrb),                              \
+          axi_wlast_o(top.prefix##_wlast),                              \
+          axi_bvalid_i(top.prefix##_bvalid),                            \
+          axi_bready_o(top.prefix##_bready),                            \
+          axi_bresp_i(top.prefix##_bresp) {}                            \
+    decltype(Top::prefix##_awvalid) axi_awvalid_o;                      \
+    decltype(Top::prefix##_awready) axi_awready_i;                      \
+    decltype(Top::prefix##_awaddr) axi_awaddr_o;                        \
+    decltype(Top::prefix##_awlen) axi_awlen_o;                          \
+    decltype(Top::prefix##_awsize) axi_awsize_o;                        \
+    decltype(Top::prefix##_awburst) axi_awburst_o;                      \
+    decltype(Top::prefix##_wvalid) axi_wvalid_o;                        \
+    decltype(Top::prefix##_wready) axi_wready_i;                        \
+    decltype(Top::prefix##_wdata) axi_wdata_o;                          \
+    decltype(Top::prefix##_wstrb) axi_wstrb_o;                          \
+    decltype(Top::prefix##_wlast) axi_wlast_o;                          \
+    decltype(Top::prefix##_bvalid) axi_bvalid_i;                        \
+    decltype(Top::prefix##_bready) axi_bready_o;                        \
+    decltype(Top::prefix##_bresp) axi_bresp_i;                          \
+  }

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MAPPED = ("models", "devices", "networks", "reports", "rtl_templates")
-DATA = (".toml", ".csv", ".css", ".html", ".sv", ".h", ".typed")
+DATA = (".toml", ".csv", ".css", ".html", ".sv", ".h", ".cpp", ".tmpl", ".typed")
 
 
 def _tracked() -> list[Path]:

@@ -5,28 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dse.verify import toolchain
+from dse.verify.dram import Dram
 from tests.rtl.rtl_model import LIBRARY, verilate
 
 SIMULATION = LIBRARY.parent / "sim"
-MEMORY_BYTES = 1 << 16
-CHANNELS = ("ar", "r", "aw", "w", "b")
-SLVERR, DECERR = 2, 3
-
-
-class _Config(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("base", "bytes", "seed", "fault_first", "fault_end")),
-        *((name, ctypes.c_uint32) for name in ("fault_response", "fault_on", "read_latency", "write_latency")),
-        *((name, ctypes.c_uint32) for name in ("bytes_per_kcycle", "max_pending")),
-        ("stall", ctypes.c_uint32 * len(CHANNELS)),
-    )
+BASE = 0x10000
+MEMORY_BYTES = Dram().size
 
 
 class Outcome(ctypes.Structure):
@@ -39,35 +29,6 @@ class Outcome(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
-class Dram:
-    """How the memory behaves; `stall` is the chance of a stall per channel and cycle, also of commands and data."""
-
-    seed: int = 1
-    base: int = 0x10000
-    latency: int = 1
-    bytes_per_kcycle: int = 0
-    max_pending: int = 0
-    stall: float = 0.0
-    fault: tuple[int, int] = (0, 0)
-    fault_response: int = SLVERR
-    stalled: Sequence[str] = field(default=CHANNELS)
-
-    def config(self) -> _Config:
-        """The C++ form."""
-        config = _Config(self.base, MEMORY_BYTES, self.seed, *self.fault, self.fault_response, 3)
-        config.read_latency = config.write_latency = self.latency
-        config.bytes_per_kcycle, config.max_pending = self.bytes_per_kcycle, self.max_pending
-        for number, name in enumerate(CHANNELS):
-            config.stall[number] = self.chance if name in self.stalled else 0
-        return config
-
-    @property
-    def chance(self) -> int:
-        """`stall` in 1/65536."""
-        return int(self.stall * 65536)
-
-
 class DmaBench:
     """`dma_read` or `dma_write` of one data width; `memory` is the DRAM's contents, uint8."""
 
@@ -78,7 +39,7 @@ class DmaBench:
         self._library.bench_violation.restype = ctypes.c_char_p
         self._library.bench_settle.restype = ctypes.c_bool
         self.beat_bytes = data_width // 8
-        self.dram = Dram()
+        self.dram = Dram(BASE)
         config = self.dram.config()
         self._bench = ctypes.c_void_p(self._library.bench_new(ctypes.byref(config), self.beat_bytes))
         address = self._library.bench_memory(self._bench)

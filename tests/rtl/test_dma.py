@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.rtl.dma_bench import CHANNELS, DECERR, MEMORY_BYTES, SLVERR, DmaBench, Dram, Outcome, build_bench
+from dse.verify.dram import CHANNELS, DECERR, SLVERR, Dram
+from tests.rtl.dma_bench import BASE, MEMORY_BYTES, DmaBench, Outcome, build_bench
 
 WIDTHS = (32, 64, 128, 512)
 Bytes = npt.NDArray[np.uint8]
@@ -88,17 +89,17 @@ def test_any_commands_under_any_stalls(make: Make, top: str, width: int) -> None
     bench = make(top, width)
     rng = np.random.default_rng(width)
     for seed, stall in enumerate((0.0, 0.1, 0.4, 0.7), 1):
-        dram = Dram(seed, latency=int(rng.integers(1, 40)), stall=stall, max_pending=int(rng.integers(0, 4)))
+        dram = Dram(BASE, seed=seed, latency=int(rng.integers(1, 40)), stall=stall, max_pending=int(rng.integers(0, 4)))
         bench.behave(dram)
-        CHECKS[top](bench, random_commands(rng, bench, 60, 700))
+        CHECKS[top](bench, random_commands(rng, bench, 25, 700))
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_one_channel_stalling_alone(make: Make, channel: str) -> None:
     top = "dma_read" if channel in ("ar", "r") else "dma_write"
     bench = make(top, 64)
-    bench.behave(Dram(7, latency=9, stall=0.7, stalled=(channel,)))
-    CHECKS[top](bench, random_commands(np.random.default_rng(3), bench, 80, 300))
+    bench.behave(Dram(BASE, seed=7, latency=9, stall=0.7, stalled=(channel,)))
+    CHECKS[top](bench, random_commands(np.random.default_rng(3), bench, 30, 300))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -117,7 +118,7 @@ def test_back_to_back_commands_lose_no_cycle(make: Make, top: str, width: int, b
 
 def test_outstanding_reads_cover_the_latency(make: Make) -> None:
     bench = make("dma_read", 512)
-    bench.behave(Dram(latency=200))
+    bench.behave(Dram(BASE, latency=200))
     outcome = check_read(bench, [(bench.dram.base, 1024)])  # 8 bursts of 64 beats under way
     assert outcome.cycles <= 1024 + 200 + 5
 
@@ -125,7 +126,7 @@ def test_outstanding_reads_cover_the_latency(make: Make) -> None:
 @pytest.mark.parametrize("top", CHECKS)
 def test_bandwidth_of_the_memory_limits_the_rate(make: Make, top: str) -> None:
     bench = make(top, 64)
-    bench.behave(Dram(bytes_per_kcycle=3000))  # 3 of 8 bytes a cycle
+    bench.behave(Dram(BASE, bytes_per_kcycle=3000))  # 3 of 8 bytes a cycle
     outcome = CHECKS[top](bench, [(bench.dram.base, 3000)])
     assert outcome.cycles == pytest.approx(8000, abs=20)
 
@@ -136,10 +137,10 @@ def test_bandwidth_of_the_memory_limits_the_rate(make: Make, top: str) -> None:
 def test_an_error_response_stops_and_clear_recovers(make: Make, top: str, width: int, response: int) -> None:
     bench = make(top, width)
     rng = np.random.default_rng(response)
-    for seed in range(1, 9):
+    for seed in range(1, 6):
         first = bench.dram.base + int(rng.integers(MEMORY_BYTES // 4, MEMORY_BYTES // 2))
         stall = 0.0 if seed == 1 else 0.4
-        bench.behave(Dram(seed, latency=12, stall=stall, fault=(first, first + 1), fault_response=response))
+        bench.behave(Dram(BASE, seed=seed, latency=12, stall=stall, fault=(first, first + 1), fault_response=response))
         size = MEMORY_BYTES // bench.beat_bytes
         commands = [(bench.dram.base, size // 8), (bench.dram.base, min(size, 16000))]
         before = bench.memory.copy()
@@ -161,7 +162,7 @@ def test_an_error_response_stops_and_clear_recovers(make: Make, top: str, width:
             bench.settle()
         bench.clear()
         bench.settle()
-        bench.behave(Dram(seed, latency=5, stall=stall))
+        bench.behave(Dram(BASE, seed=seed, latency=5, stall=stall))
         CHECKS[top](bench, random_commands(rng, bench, 10, 100))
 
 
@@ -170,8 +171,8 @@ def test_an_error_response_stops_and_clear_recovers(make: Make, top: str, width:
 def test_a_stop_at_any_time_is_followed_by_a_clean_run(make: Make, top: str, stop: str) -> None:
     bench = make(top, 64)
     rng = np.random.default_rng(5)
-    for seed in range(1, 40):
-        bench.behave(Dram(seed, latency=int(rng.integers(1, 30)), stall=float(rng.choice([0, 0.3, 0.7]))))
+    for seed in range(1, 25):
+        bench.behave(Dram(BASE, seed=seed, latency=int(rng.integers(1, 30)), stall=float(rng.choice([0, 0.3, 0.7]))))
         commands = random_commands(rng, bench, 20, 400)
         data = np.zeros(total(commands) * bench.beat_bytes, np.uint8)
         bench.transfer(commands, data, limit=int(rng.integers(1, 300)))

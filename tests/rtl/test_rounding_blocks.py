@@ -11,7 +11,7 @@ import pytest
 
 from tests.rtl.rtl_model import RtlModel, pack, signed, unpack
 
-CYCLES = 6000
+CYCLES = 2500
 Ints = npt.NDArray[np.int64]
 
 

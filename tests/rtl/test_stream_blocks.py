@@ -10,7 +10,7 @@ import pytest
 
 from tests.rtl.rtl_model import RtlModel, pack, unpack
 
-CYCLES = 8000
+CYCLES = 4000
 Flags = npt.NDArray[np.bool_]
 BLOCKS = [
     ("skid_buffer", {"Width": 1}, 2, 1),

@@ -1,0 +1,115 @@
+"""``dse verify``: an emitted accelerator, simulated against the golden model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
+from dse.cli.options import MAX_SEED, Json, Quiet, whole
+from dse.cli.output import Table, number, percent, print_json, print_tables
+
+if TYPE_CHECKING:
+    from dse.verify.run import Verification, Verified
+
+__all__ = ["verify"]
+
+MAX_CYCLES = 10**9
+MAX_LATENCY = 10**5
+
+Layers = Annotated[list[str] | None, typer.Option("--layer", metavar="NAME...", help="Layers to run; default: all.")]
+MaxCycles = Annotated[
+    str, typer.Option("--max-cycles", metavar="N", help="Scale a layer down until no phase of it takes more cycles.")
+]
+Latency = Annotated[str, typer.Option("--latency", metavar="N", help="Cycles of latency of the simulated DRAM.")]
+Stall = Annotated[str, typer.Option("--stall", metavar="PERCENT", help="Chance of a stall per channel and cycle.")]
+SeedOption = Annotated[str, typer.Option("--seed", metavar="N", help="Seed of operands and stalls.")]
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that dse emit wrote.")],
+    layer: Layers = None,
+    max_cycles: MaxCycles = "100000",
+    latency: Latency = "1",
+    stall: Stall = "0",
+    seed: SeedOption = "1",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Check, lint, build and simulate emitted RTL, bit for bit against the golden model; exit 1 where it differs."""
+    from dse.verify.dram import Dram
+    from dse.verify.run import REPORT, Settings
+    from dse.verify.run import verify as run
+    from dse.verify.toolchain import ToolError
+
+    settings = Settings(
+        layers=tuple(layer or ()),
+        max_cycles=whole("--max-cycles", max_cycles, 1, MAX_CYCLES),
+        dram=Dram(latency=whole("--latency", latency, 1, MAX_LATENCY), stall=whole("--stall", stall, 0, 95) / 100),
+        seed=whole("--seed", seed, 0, MAX_SEED),
+    )
+    try:
+        with _progress(quiet) as report:
+            result = run(folder, settings, report)
+    except ToolError as error:
+        print(f"error: {folder}: a tool ended with an error:\n{error}", file=sys.stderr)
+        return NOTHING_FEASIBLE
+    if as_json:
+        print_json({**result.content(), "report": str(folder / REPORT)})
+    elif not quiet:
+        _print(result)
+        print(folder / REPORT)
+    if result.interrupted:
+        print("interrupted: what was found so far is saved", file=sys.stderr)
+        return INTERRUPTED
+    return OK if result.exact else NOTHING_FEASIBLE
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """A bar with the name of the step on a terminal; nothing anywhere else."""
+    from dse.cli.progress import named_bar
+
+    if quiet:
+        yield None
+        return
+    with named_bar("start") as update:
+        yield update
+
+
+def _print(result: Verification) -> None:
+    columns = ("layer", "phase", "size", "simulated", "schedule", "model", "model off by", "lanes used", "DRAM")
+    rows = [_row(row) for row in result.rows]
+    print_tables(Table(f"{result.design.title}: cycles", columns, rows, "lllrrrrrl"))
+    wrong = [row for row in result.rows if not row.outcome.exact]
+    for row in wrong:
+        print(f"{row.layer} {row.phase}: {row.outcome.difference}", file=sys.stderr)
+    total = sum(row.outcome.cycles for row in result.rows)
+    model = sum(row.model_cycles for row in result.rows)
+    print(f"\n{len(result.rows) - len(wrong)} of {len(result.rows)} phases bit-exact; {total:,} cycles simulated,")
+    print(f"{number(model, 0)} predicted by the model: {_off(model, total)}")
+
+
+def _row(row: Verified) -> tuple[str, ...]:
+    conv, outcome = row.conv, row.outcome
+    size = f"{conv.batch} x {conv.n}->{conv.m} {conv.size[0]}x{conv.size[1]}{' scaled' if row.is_scaled else ''}"
+    return (
+        row.layer,
+        row.phase,
+        size,
+        number(outcome.cycles),
+        number(outcome.schedule_cycles),
+        number(row.model_cycles, 0),
+        _off(row.model_cycles, outcome.cycles),
+        percent(row.utilisation, 1.0),
+        "bit-exact" if outcome.exact else "differs",
+    )
+
+
+def _off(model: float, simulated: int) -> str:
+    return f"{100 * (model / simulated - 1):+.1f} %" if simulated and model == model else "unknown"

@@ -1,0 +1,139 @@
+"""``design.json``: what an emitted folder realises, what was predicted for it, and the hashes of its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse._version import __version__
+from dse.device import Device, OperatorCost, PowerMeasurement
+from dse.emit.choice import Choice
+from dse.emit.layers import engine_layers
+from dse.emit.memory_map import memory_map
+from dse.emit.parameters import accelerator_parameters, engine_parameters
+from dse.engine import EngineParameters
+from dse.errors import InputError
+from dse.network import Layer, Network
+from dse.registry import family_named
+from dse.schema import estimate_json, plain
+from dse.workload import PRECISIONS, Workload, precision_named
+
+__all__ = ["DESIGN_FILE", "Design", "design_of", "load_design"]
+
+DESIGN_FILE = "design.json"
+_FORMAT = 1
+"""Version of design.json; raised when a key changes its meaning or goes."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """One accelerator: the task, the point, and the parameters of its RTL."""
+
+    workload: Workload
+    device: Device
+    family: str
+    reading: str
+    point: Mapping[str, int]
+    engine: EngineParameters
+    prediction: Mapping[str, Any]
+    """The family's estimate, layer by layer (``dse.schema.estimate_json``)."""
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """Parameter of ``accelerator.sv`` -> value."""
+        return accelerator_parameters(self.engine)
+
+    @property
+    def title(self) -> str:
+        """One line that names it."""
+        values = ", ".join(f"{name}={value}" for name, value in self.point.items())
+        task = f"{self.workload.network.name}, batch {self.workload.batch_size}, {self.workload.precision.name}"
+        return f"{task} on {self.device.name}, {self.family} {values}"
+
+    def content(self) -> dict[str, Any]:
+        """``design.json`` without the hashes, in JSON types."""
+        network = self.workload.network
+        device = {k: v for k, v in asdict(self.device).items() if k not in ("path", "sources", "power")}
+        out: dict[str, Any] = plain(
+            {
+                "format": _FORMAT,
+                "written_by": f"dse {__version__}",
+                "network": {
+                    "name": network.name,
+                    "source": network.source,
+                    "input_shape": network.input_shape,
+                    "digest": network.digest,
+                    "layers": [asdict(layer) for layer in network.layers],
+                },
+                "batch_size": self.workload.batch_size,
+                "precision": self.workload.precision.name,
+                "device": device,
+                "family": self.family,
+                "reading": self.reading,
+                "point": dict(self.point),
+                "engine": asdict(self.engine),
+                "parameters": self.parameters,
+                "lanes": self.engine.lanes,
+                "address_map": memory_map(self.workload, self.engine),
+                "prediction": dict(self.prediction),
+            }
+        )
+        return out
+
+
+def design_of(choice: Choice, network: Network, device: Device) -> Design:
+    """The design of a chosen point. Raises InputError where the RTL cannot realise it."""
+    cell, model = choice.cell, family_named(choice.cell.family)
+    workload = Workload(network, cell.batch_size, precision_named(cell.precision))
+    shape = model.rtl_shape(choice.point)
+    engine = engine_parameters(shape, workload.precision, device, engine_layers(network, cell.batch_size))
+    point = {name: np.asarray(value) for name, value in choice.point.items()}
+    estimate = model.evaluate(workload, device, point, reading=cell.reading, detail=True)
+    prediction = estimate_json(workload, estimate)
+    return Design(workload, device, cell.family, cell.reading, choice.point, engine, prediction)
+
+
+def load_design(folder: Path) -> tuple[Design, dict[str, str]]:
+    """The design of an emitted folder, and file name -> SHA-256 as it was written. Raises InputError."""
+    path = folder / DESIGN_FILE
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise InputError(str(path), "has another format", content["format"], _FORMAT)
+        design = Design(
+            Workload(_network(content["network"]), content["batch_size"], PRECISIONS[content["precision"]]),
+            _device(content["device"]),
+            content["family"],
+            content["reading"],
+            content["point"],
+            EngineParameters(**content["engine"]),
+            content["prediction"],
+        )
+        return design, dict(content["files"])
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(str(path), f"is no design of dse emit: {type(error).__name__} {error}") from error
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _network(content: Mapping[str, Any]) -> Network:
+    layers = tuple(Layer(**{key: _tuples(value) for key, value in row.items()}) for row in content["layers"])
+    shape = _tuples(content["input_shape"])
+    return Network(content["name"], content["source"], shape, layers, digest=content["digest"])
+
+
+def _device(content: Mapping[str, Any]) -> Device:
+    costs = {name: OperatorCost(**cost) for name, cost in content["dsp_cost"].items()}
+    no_power: tuple[PowerMeasurement, ...] = ()
+    return Device(**{**content, "dsp_cost": costs}, power=no_power, sources={})

@@ -1,0 +1,104 @@
+"""The few files of an emitted folder that are rendered as text; everything else is copied."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from importlib.resources import files
+
+from dse._version import __version__
+from dse.device import Device
+from dse.emit.design import Design
+from dse.emit.layers import OPERATIONS
+from dse.layout.address_map import ALIASES
+
+__all__ = ["TOP", "rendered"]
+
+TOP = "dse_accelerator"
+"""Module name of the emitted top."""
+
+
+class _Template(string.Template):
+    """``@{name}``, since ``$`` has a meaning in most of these files."""
+
+    delimiter = "@"
+
+
+def rendered(design: Design, sources: Sequence[str], simulation: Sequence[str]) -> dict[str, str]:
+    """File -> text. ``sources`` are the copied RTL files in the order of compilation, ``simulation`` the others."""
+    rtl = [*sources, f"rtl/{TOP}.v"]
+    values = _values(design, rtl, simulation)
+    names = {
+        f"rtl/{TOP}.v": f"{TOP}.v",
+        "filelist.f": "filelist.f",
+        f"{TOP}.core": "fusesoc.core",
+        "scripts/yosys.ys": "yosys.ys",
+        "README.md": "README.md",
+    }
+    if design.device.vendor == "xilinx":
+        names |= {"scripts/vivado.tcl": "vivado.tcl", "constraints/clock.xdc": "clock.xdc"}
+    else:
+        names |= {"constraints/clock.sdc": "clock.xdc"}  # Synopsys design constraints either way
+    return {target: _text(template, values) for target, template in sorted(names.items())}
+
+
+def _text(template: str, values: dict[str, str]) -> str:
+    source = files("dse.rtl_templates") / "rendered" / f"{template}.tmpl"
+    return _Template(source.read_text(encoding="utf-8")).substitute(values)
+
+
+def _values(design: Design, rtl: Sequence[str], simulation: Sequence[str]) -> dict[str, str]:
+    parameters, device = design.parameters, design.device
+    width = max(map(len, parameters))
+    network = design.workload.network
+    engine = [layer.name for layer in network.layers if layer.op in OPERATIONS]
+    others = sorted({layer.op for layer in network.layers}.difference(OPERATIONS, ALIASES))
+    return {
+        "version": __version__,
+        "title": design.title,
+        "top": TOP,
+        "part": _vivado_part(device.part),
+        "device": device.name,
+        "clock_hz": f"{device.clock_hz:.0f}",
+        "clock_mhz": f"{device.clock_hz / 1e6:g}",
+        "period_ns": f"{1e9 / device.clock_hz:.3f}",
+        "addr_top": str(parameters["AddrWidth"] - 1),
+        "data_top": str(parameters["DataWidth"] - 1),
+        "strobe_top": str(parameters["DataWidth"] // 8 - 1),
+        "parameters": ",\n".join(f"    .{name:<{width}}({value})" for name, value in parameters.items()),
+        "parameter_rows": "\n".join(f"| `{name}` | {value} |" for name, value in parameters.items()),
+        "lanes": f"{design.engine.lanes:,}",
+        "file_lines": "\n".join(rtl),
+        "core_files": "\n".join(f"      - {name}" for name in rtl),
+        "core_simulation": "\n".join(f"      - {name}" for name in simulation),
+        "tcl_files": " \\\n".join(f"  [file join $root {name}]" for name in rtl),
+        "yosys_files": " ".join(rtl),
+        "yosys_synthesis": _yosys(device),
+        "engine_layers": ", ".join(engine),
+        "other_operations": ", ".join(others) or "none",
+    }
+
+
+def _yosys(device: Device) -> str:
+    """Yosys' synthesis command for the part."""
+    if device.vendor != "xilinx":
+        return f"synth -top {TOP}"
+    family = "xc7" if device.part.upper().startswith("XC7") else "xcup"
+    return f"synth_xilinx -family {family} -noiopad -top {TOP}"
+
+
+def _vivado_part(part: str) -> str:
+    """Vivado's name of an ordering code: XCZU9EG-2FFVB1156E is xczu9eg-ffvb1156-2-e, XC7Z045-2FFG900C xc7z045ffg900-2.
+
+    A name that is neither, or lacks the package, is taken as it is.
+    """
+    series7 = re.fullmatch(r"(XC7\w+)-(\d)([A-Z]+\d+)[CIE]", part)
+    if series7:
+        return "{}{}-{}".format(*(series7[i].lower() for i in (1, 3, 2)))
+    ultrascale = re.fullmatch(r"(XC\w+)-(L?)(\d)([A-Z]+\d+)([CIE])", part)
+    if ultrascale:
+        chip, low, speed, package, grade = ultrascale.groups()
+        return f"{chip.lower()}-{package.lower()}-{speed}{low}-{grade.lower()}"
+    chip, *rest = part.split("-")
+    return "-".join([chip.lower(), *(word if word[0].isdigit() else word.lower() for word in rest)])

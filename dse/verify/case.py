@@ -1,0 +1,184 @@
+"""One phase of one layer on the simulated accelerator, its DRAM compared bit for bit with the golden model's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dse import golden
+from dse.engine import (
+    Bases,
+    Convolution,
+    EngineLayout,
+    EngineParameters,
+    command,
+    command_words,
+    compute_cycles,
+    fit_tiling,
+    phase_nest,
+)
+from dse.golden.rounding import limit, requantise
+from dse.verify.dram import Dram
+from dse.verify.registers import Registers
+from dse.verify.simulator import Simulator
+
+__all__ = ["Case", "Outcome", "run_case"]
+
+BASE = 0x1000_0000
+"""Address of the simulated memory's first byte."""
+_PAGE = 4096
+_CHUNK = 100_000
+"""Cycles between two looks at whether the user wants to stop."""
+
+Ints = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run: a convolution in one phase, operands drawn from ``seed``, the memory's behaviour."""
+
+    conv: Convolution
+    phase: str
+    seed: int
+    dram: Dram
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out. ``difference`` is empty where DRAM is what the golden model says."""
+
+    cycles: int
+    """From the start of the command to the last write response."""
+    steps: int
+    """Of these, cycles in which the lanes worked."""
+    schedule_cycles: int
+    """Cycles that the tiles need on the lanes (``dse.engine.compute_cycles``)."""
+    read_bytes: int
+    written_bytes: int
+    difference: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether every byte of DRAM agrees."""
+        return not self.difference
+
+
+@dataclass(frozen=True)
+class _Tensors:
+    """Operands and expected result of a case, as layouts and images."""
+
+    layouts: tuple[EngineLayout, EngineLayout, EngineLayout]
+    operands: tuple[Ints, Ints]
+    result: Ints
+    shift: int
+    raw: bool
+
+
+def run_case(library: Path, hw: EngineParameters, case: Case) -> Outcome:
+    """Simulate ``case`` on the model in the file ``library``.
+
+    A command that does not end, or ends with an error flag or a breach of the bus protocol, is a difference too.
+    """
+    tensors = _tensors(hw, case)
+    bases, size = _places(tensors)
+    before = np.random.default_rng(case.seed).integers(0, 256, size, np.uint8)
+    for base, layout, operand in zip(bases, tensors.layouts, tensors.operands, strict=False):
+        _put(before, base, layout.pack(operand))
+    expected = before.copy()
+    _put(expected, bases[2], tensors.layouts[2].pack(tensors.result))
+    simulator = Simulator(library, replace(case.dram, base=BASE, size=size), hw.data_bits)
+    try:
+        simulator.memory[:] = before
+        return _run(simulator, hw, case, tensors, bases, expected)
+    finally:
+        simulator.close()
+
+
+def _run(
+    simulator: Simulator, hw: EngineParameters, case: Case, tensors: _Tensors, bases: list[int], expected: Ints
+) -> Outcome:
+    nest = phase_nest(case.conv, case.phase, hw.channel_block)
+    tiling = fit_tiling(hw, nest)
+    schedule = compute_cycles(hw, nest, tiling)
+    places = Bases(*(BASE + base for base in bases))
+    words = command_words(command(hw, nest, tiling, places, shift=tensors.shift, raw=tensors.raw))
+    registers = Registers(simulator)
+    registers.start(words)
+    moved = sum(layout.size_bytes for layout in tensors.layouts) // (hw.data_bits // 8)
+    budget = int((100 * (schedule + moved) + 200_000) / (1 - min(case.dram.stall, 0.99)) ** 2)
+    while not registers.ended and budget > 0:
+        simulator.run(min(_CHUNK, budget))
+        budget -= _CHUNK
+    status, cycles, steps = registers.status, registers.cycles, registers.steps
+    difference = registers.failure or simulator.violation
+    if not difference:
+        difference = _difference(simulator.memory, expected, bases, tensors)
+    return Outcome(cycles, steps, schedule, *simulator.moved_bytes, difference if status else "no status")
+
+
+def _tensors(hw: EngineParameters, case: Case) -> _Tensors:
+    """Operands over their whole symmetric range, and what has to come out."""
+    conv, bits = case.conv, hw.operand_bits
+    rng = np.random.default_rng(case.seed + 1)
+    most = limit(bits)
+    kind = np.dtype(f"int{bits}")
+
+    def drawn(shape: tuple[int, ...]) -> Ints:
+        return rng.integers(-most, most, shape, kind, endpoint=True)
+
+    window, shape_in, shape_out = conv.window, (conv.batch, conv.n, *conv.size), (conv.batch, conv.m, *conv.out_size)
+    x, e = drawn(shape_in), drawn(shape_out)
+    w = drawn((conv.m, conv.group_n, *window.kernel))
+    inputs, outputs, weights = (
+        EngineLayout.features(hw, conv, of_output=False),
+        EngineLayout.features(hw, conv, of_output=True),
+        EngineLayout.weights(hw, conv),
+    )
+    if case.phase == "weight_grad":
+        sums = golden.weight_grad(x, e, window)
+        raw = EngineLayout.weights(hw, conv, raw=True)
+        return _Tensors((inputs, outputs, raw), (x, e), sums.astype(np.int32), 0, True)
+    if case.phase == "forward":
+        layouts, operands, wide = (inputs, weights, outputs), (x, w), golden.forward(x, w, window)
+    else:
+        layouts, operands = (outputs, weights, inputs), (e, w)
+        wide = golden.input_grad(e, w, window, conv.size)
+    wide = _wrapped(wide, hw.accumulator_bits)
+    # Most results keep all their bits, a few are clipped.
+    shift = max(int(np.abs(wide).max()).bit_length() - bits, 0)
+    return _Tensors(layouts, operands, requantise(wide, shift, bits), shift, False)
+
+
+def _wrapped(sums: Ints, bits: int) -> Ints:
+    """What an accumulator of ``bits`` holds."""
+    half = 1 << (bits - 1)
+    return (sums + half) % (1 << bits) - half
+
+
+def _places(tensors: _Tensors) -> tuple[list[int], int]:
+    """Offsets of the two operands and the result, pages of other data between them, and the memory's size."""
+    offsets, end = [], _PAGE
+    for layout in tensors.layouts:
+        offsets.append(end)
+        end = (-(-(end + layout.size_bytes) // _PAGE) + 1) * _PAGE
+    return offsets, end
+
+
+def _put(memory: Ints, offset: int, image: bytes) -> None:
+    memory[offset : offset + len(image)] = np.frombuffer(image, np.uint8)
+
+
+def _difference(memory: Ints, expected: Ints, bases: list[int], tensors: _Tensors) -> str:
+    """The first byte that differs, said with what is stored there."""
+    wrong = np.flatnonzero(memory != expected)
+    if wrong.size == 0:
+        return ""
+    first = int(wrong[0])
+    where = f"address {BASE + first:#x}, {wrong.size} bytes differ"
+    offset = first - bases[2]
+    if not 0 <= offset < tensors.layouts[2].size_bytes:
+        return f"{where}, outside of the result"
+    return f"{where}, byte {offset} of the result is {int(memory[first])}, expected {int(expected[first])}"
