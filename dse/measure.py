@@ -138,14 +138,8 @@ def _largest_batch(measured: Measured, entry: Fields) -> float:
     assert measured.model is not None
     assert measured.workload is not None
     assert measured.device is not None
-    assert measured.estimate is not None
-    batch = 0
-    for power in range(12):
-        workload = Workload(measured.workload.network, 1 << power, measured.workload.precision)
-        point = measured.model.space(workload, measured.device).corner(low=True)
-        if measured.model.evaluate(workload, measured.device, point).violation["dram_bytes"] <= 0:
-            batch = workload.batch_size
-    return float(batch)
+    most = measured.model.largest_batch(measured.workload, measured.device, reading=measured.reading)
+    return float(1 << (most.bit_length() - 1) if most else 0)
 
 
 def _ordered(measured: Measured, entry: Fields) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -143,7 +144,7 @@ class ParallelismModel(ABC):
             totals = self._totals(workload, device, point, reading, tiling)
         seconds = totals.cycles / device.clock_hz
         resources = self._resources(workload, device, point, reading)
-        dram = np.broadcast_to(self._dram_capacity(workload, point), seconds.shape)
+        dram = np.broadcast_to(self._dram_capacity(workload, point, reading), seconds.shape)
         power = PowerModel.of(device).watts(resources["dsp"], resources["bram36"], device.clock_hz)
         violation = {**_violations(device, resources, dram), **totals.violation}
         feasible = np.logical_and.reduce([v <= 0 for v in violation.values()])
@@ -224,6 +225,25 @@ class ParallelismModel(ABC):
                 if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                     raise InputError(f"{where}.{tile}", "must be a whole number >= 1", size)
 
+    def largest_batch(
+        self, workload: Workload, device: Device, point: Mapping[str, int] | None = None, reading: str = ""
+    ) -> int:
+        """The most samples of an iteration whose training step fits the board's DRAM; 0 where not even one does.
+
+        ``point`` is a legal one; None stands for the lowest, which matters only where the DRAM depends on the point.
+        """
+        name = self._reading(reading)
+        chosen = self._space(workload, device).corner(low=True) if point is None else point
+        flat = {key: np.asarray(value, dtype=np.int64).reshape(1) for key, value in chosen.items()}
+
+        def fits(size: int) -> bool:
+            held = self._dram_capacity(replace(workload, batch_size=size), flat, name)
+            return float(np.ravel(held)[0]) <= device.dram_bytes
+
+        if not fits(1):
+            return 0
+        return bisect(range(2, 2**20 + 1), False, key=lambda size: not fits(size)) + 1
+
     def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> Float:
         """A cheap lower bound on ``iteration_cycles``, float [S], whatever the slack parameters.
 
@@ -244,7 +264,7 @@ class ParallelismModel(ABC):
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]: ...
 
     @abstractmethod
-    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> ArrayLike: ...
+    def _dram_capacity(self, workload: Workload, point: DesignPoint, reading: str) -> ArrayLike: ...
 
     def _totals(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Totals:
         """Sums over the columns; a family may have a faster way to the same figures."""

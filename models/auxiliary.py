@@ -1,4 +1,4 @@
-"""Time and traffic of the operations beside convolution on DMA ports, and the DRAM that a training step occupies."""
+"""Time and traffic of the operations beside convolution on DMA ports, and the DRAM that papers count."""
 
 from __future__ import annotations
 
@@ -10,16 +10,29 @@ from numpy.typing import NDArray
 
 from dse.device import Device
 from dse.estimate import Float
-from dse.models.operators import Pass, Phases, StreamTable, stream_table
+from dse.models.operators import OPERATIONS, Pass, Phases, StreamTable, stream_table
 from dse.network import Network
 from dse.workload import Workload
 
-__all__ = ["AuxiliaryCosts", "dram_capacity", "port_costs"]
+__all__ = ["AuxiliaryCosts", "port_costs", "published_dram_capacity"]
 
-# A gate (ReLU) rides on the store of the layer before it and on the load of the error: only its mask moves.
+# A function of one element rides on the store of the layer before it and on the load of the error: only what its
+# derivative needs moves beside. That is a mask of a gate (ReLU), the output, or the input, which is then stored too.
 _FUSED_GATE: Phases = {"forward": (Pass((), ("mask",)),), "input_grad": (Pass(("mask",)),)}
-FUSED: Mapping[str, Phases] = dict.fromkeys(("relu", "relu6", "dropout"), _FUSED_GATE)
-"""Overrides where gates are fused into the load and store paths."""
+_FUSED_BY_OUTPUT: Phases = {"input_grad": (Pass(("out",)),)}
+_FUSED_BY_INPUT: Phases = {"forward": (Pass((), ("in",)),), "input_grad": (Pass(("in",)),)}
+FUSED: Mapping[str, Phases] = {
+    **dict.fromkeys(("relu", "relu6", "dropout", "clip", "leaky_relu", "hard_sigmoid"), _FUSED_GATE),
+    **dict.fromkeys(("sigmoid", "tanh", "elu"), _FUSED_BY_OUTPUT),
+    **dict.fromkeys(("swish", "gelu", "hard_swish", "erf"), _FUSED_BY_INPUT),
+    "prelu": {**_FUSED_BY_INPUT, "weight_grad": (Pass((), ("parameters",)),), "update": OPERATIONS["prelu"]["update"]},
+}
+"""Overrides of functions that are fused into the load and store paths."""
+
+# The weights on the multiplier array are exchanged behind their gradients; the optimiser's states go beside.
+_STATES: Mapping[str, Phases] = {
+    op: {"update": (Pass(("states",), ("states",)),)} for op in ("conv", "conv_transpose", "fc")
+}
 
 PUBLISHED: Mapping[str, Phases] = {
     op: {} for op in ("relu", "relu6", "dropout", "flatten", "softmax_cross_entropy", "sum_square_error")
@@ -50,7 +63,8 @@ def port_costs(workload: Workload, device: Device, blocks_of: NDArray[np.int64],
     """
     bits, batch = workload.precision.bits, workload.batch_size
     published = auxiliary == "published"
-    table = stream_table(workload.network, bits, PUBLISHED if published else FUSED)
+    states = _STATES if workload.optimiser.states else {}
+    table = stream_table(workload, {**PUBLISHED, **states} if published else states, None if published else FUSED)
     width = max(device.dma_port_bits // bits, 1)
     times = np.where(table.per_sample == 1, batch, 1)
     blocks = -(-table.channels // blocks_of) if published else np.int64(1)
@@ -65,15 +79,15 @@ def moved_bytes(workload: Workload, table: StreamTable) -> Float:
     return np.asarray(times * table.moved * workload.precision.bytes)
 
 
-def dram_capacity(workload: Workload) -> float:
-    """Bytes of DRAM that hold a training step at once: every map and its error for the batch, weights and gradients.
+def published_dram_capacity(workload: Workload) -> float:
+    """Bytes of DRAM where nothing makes room for anything: every map and its error for the batch, weights, gradients.
 
     Maps that an operation overwrites in place are counted once; batch normalisation keeps its normalised map too.
     With this count VGG-16 fits a ZCU102 up to batch 16 and, with batch normalisation, 8, as EF-Train reports.
     """
     network = workload.network
     words = workload.batch_size * _map_words(network) + 2 * network.parameters
-    return float(words * workload.precision.bytes)
+    return float(words * workload.precision.bytes + workload.state_bytes)
 
 
 def _map_words(network: Network) -> int:

@@ -14,7 +14,7 @@ from dse.device import Device
 from dse.estimate import BOUNDS, Float
 from dse.model import Costs, ParallelismModel, Tiling, Totals
 from dse.models import FAMILIES
-from dse.models.auxiliary import dram_capacity, moved_bytes
+from dse.models.auxiliary import moved_bytes, published_dram_capacity
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36
@@ -22,6 +22,7 @@ from dse.models.operators import Pass, Phases, StreamTable, stream_table
 from dse.network import MAC_OPERATIONS, Network
 from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, Parameter, SearchSpace
+from dse.training_graph import training_memory
 from dse.workload import PHASES, Precision, Workload
 
 __all__ = ["Batch"]
@@ -34,7 +35,7 @@ _IM2COL: Phases = {
     "forward": (Pass(("in",), ("columns",)),),
     "input_grad": (Pass(("columns",), ("in",)),),
 }
-_SWAP: Phases = {"update": (Pass(("parameters", "parameters"), ("parameters",)),)}
+_SWAP: Phases = {"update": (Pass(("parameters", "parameters", "states"), ("parameters", "states")),)}
 _COL2IM: Phases = {
     "forward": (Pass(("columns",), ("out",)),),
     "input_grad": (Pass(("out",), ("columns",)),),
@@ -143,13 +144,15 @@ class Batch(ParallelismModel):
         bram = (2 * t_b + 1) * bank + accumulators[0]
         return {"lut": lut, "ff": ff, "dsp": dsp, "bram36": bram, "uram288": accumulators[1]}
 
-    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> float:
+    def _dram_capacity(self, workload: Workload, point: DesignPoint, reading: str) -> float:
+        if reading != "published":
+            return training_memory(workload, unrolled=True).peak_bytes
         columns = sum(
             layer.in_shape[0] * layer.kernel[0] * layer.kernel[1] * layer.out_shape[1] * layer.out_shape[2]
             for layer in workload.network.layers
             if layer.op in MAC_OPERATIONS and layer.kernel != (1, 1)
         )
-        return dram_capacity(workload) + workload.batch_size * columns * workload.precision.bytes
+        return published_dram_capacity(workload) + workload.batch_size * columns * workload.precision.bytes
 
     def _restart(self, device: Device, reading: str) -> int:
         return 0 if reading == "published" else device.dma_restart_cycles
@@ -239,7 +242,7 @@ def _gemm_round(workload: Workload, t_b: Int, t_i: Int, restart: int) -> tuple[F
 def _streams(workload: Workload, reading: str) -> StreamTable:
     """The streams of all operations beside the matrix products."""
     overrides = _PUBLISHED if reading == "published" else _AUXILIARY
-    return stream_table(workload.network, workload.precision.bits, overrides)
+    return stream_table(workload, overrides)
 
 
 def _stream_costs(workload: Workload, table: StreamTable, t_b: Int, restart: int) -> tuple[Float, Float]:

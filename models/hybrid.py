@@ -213,10 +213,10 @@ class Hybrid(ParallelismModel):
                 used[name][rows] = amount
         return {name: amount.reshape(shape) for name, amount in used.items()}
 
-    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> Float:
+    def _dram_capacity(self, workload: Workload, point: DesignPoint, reading: str) -> Float:
         capacity = np.zeros(len(point["layout"]))
         for rows, model, part in self._parts(point):
-            capacity[rows] = model._dram_capacity(workload, part)
+            capacity[rows] = model._dram_capacity(workload, part, _reading(model, reading))
         return capacity
 
 

@@ -14,7 +14,7 @@ from dse.device import Device
 from dse.errors import InputError
 from dse.estimate import Float
 from dse.model import Costs, ParallelismModel, Tiling
-from dse.models.auxiliary import AuxiliaryCosts, dram_capacity, port_costs
+from dse.models.auxiliary import AuxiliaryCosts, port_costs, published_dram_capacity
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36, depth_granule, legal_depths, published_bank_bram36
@@ -24,6 +24,7 @@ from dse.models.tiling import DMA, Solved, TiledReading, TilingProblem
 from dse.network import Network
 from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, Parameter
+from dse.training_graph import training_memory
 from dse.workload import PHASES, Workload
 
 __all__ = ["READINGS", "SETTINGS", "TiledModel"]
@@ -181,8 +182,10 @@ class TiledModel(ParallelismModel):
             dsp = dsp + streaming_dsp(device, precision, width)
         return {"lut": lut, "ff": ff, "dsp": dsp, "bram36": bram, "uram288": np.zeros(lanes.shape)}
 
-    def _dram_capacity(self, workload: Workload, point: DesignPoint) -> float:
-        return dram_capacity(workload)
+    def _dram_capacity(self, workload: Workload, point: DesignPoint, reading: str) -> float:
+        if reading == "published":
+            return published_dram_capacity(workload)
+        return training_memory(workload).peak_bytes
 
     def _has_roofline(self, reading: str) -> bool:
         return self.settings[reading].memory_time

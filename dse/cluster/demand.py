@@ -23,7 +23,7 @@ from dse.errors import InputError
 from dse.models.loop_nest import loop_nests
 from dse.models.operators import OPERATIONS, Pass, stream_table
 from dse.network import MAC_OPERATIONS, Layer
-from dse.workload import Precision
+from dse.workload import Precision, Workload
 
 __all__ = ["DemandTable", "StageDemand", "Storage"]
 
@@ -79,7 +79,8 @@ class DemandTable:
         """Elements a frame that each layer stores forward and reads backward."""
         kept = {op: {phase: (Pass(streams),) for phase, streams in _kept(op).items()} for op in OPERATIONS}
         kept |= {op: {"weight_grad": (Pass(("in",)),)} for op in MAC_OPERATIONS}
-        table = stream_table(self.graph.network, self.precision.bits, {op: {**_EMPTY, **p} for op, p in kept.items()})
+        work = Workload(self.graph.network, 1, self.precision)
+        table = stream_table(work, {op: {**_EMPTY, **p} for op, p in kept.items()}, sums=False)
         layers = self.graph.network.layers
         moved = dict.fromkeys((layer.name for layer in layers), 0)
         for number, count in zip(table.layer, table.moved, strict=True):

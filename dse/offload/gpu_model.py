@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,10 +77,14 @@ def roofline(
             for phase, moved in _mac_traffic(workload, layer, elements).items():
                 seconds = max(2 * macs[number, PHASES.index(phase)] / flops, moved / bytes_per_s)
                 costs[layer.name, phase] = Cost(float(seconds), *(gpu.stream if phase == "update" else gpu.mac))
-    table = stream_table(workload.network, workload.precision.bits)
+    table = stream_table(workload)
     for layer_number, phase_number, moved in zip(table.layer, table.phase, moved_bytes(workload, table), strict=True):
         name = workload.network.layers[int(layer_number)].name
-        costs[name, PHASES[int(phase_number)]] = Cost(float(np.float64(moved) / bytes_per_s), *gpu.stream)
+        key, seconds = (name, PHASES[int(phase_number)]), float(np.float64(moved) / bytes_per_s)
+        if key in costs:  # a sum of gradients beside the layer's own work
+            costs[key] = replace(costs[key], seconds=costs[key].seconds + seconds)
+        else:
+            costs[key] = Cost(seconds, *gpu.stream)
     return costs
 
 

@@ -97,7 +97,7 @@ class Plain(ParallelismModel):
         lanes = np.asarray(point["t"] * point["u"], dtype=float)
         return {"lut": 10 * lanes, "ff": 5 * lanes, "dsp": 3 * lanes, "bram36": lanes, "uram288": 0 * lanes}
 
-    def _dram_capacity(self, workload, point):
+    def _dram_capacity(self, workload, point, reading):
         return 1000.0
 
     def _heuristics(self, workload, device):
