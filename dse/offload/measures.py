@@ -93,14 +93,15 @@ def _first_order(entry: Fields) -> float:
 
 
 @lru_cache(maxsize=8)
-def _scenario(network: str) -> Scenario:
+def _scenario(network: str, gpus: int = 1, power_factor: float = 1.0) -> Scenario:
     workload = Workload(load_network(network), 256, precision_named("fp32"))
-    return training_scenario(workload, load_gpu("v100"), _table_1())
+    return training_scenario(workload, load_gpu("v100"), _table_1().with_fpga_power(power_factor), gpus=gpus)
 
 
 @lru_cache(maxsize=32)
-def _plan(network: str, platform: Platform, goal: str, evaluations: int) -> Plan:
-    return choose(_scenario(network).graph, platform, goal, evaluations=evaluations)
+def _plan(network: str, factor: float, platform: Platform, goal: str, evaluations: int) -> Plan:
+    graph = _scenario(network, platform.gpus, factor).graph
+    return choose(graph, platform, goal, evaluations=evaluations)
 
 
 def _simulated(entry: Fields) -> float:
@@ -109,8 +110,11 @@ def _simulated(entry: Fields) -> float:
     cap_w = entry.number("cap_w", math.inf)
     scaled_baseline = math.isfinite(cap_w)
     links = entry.number("link_gb_per_s", math.inf)
+    gpus, factor = entry.integer("gpus", 1, 1), entry.number("fpga_power_factor", 1.0)
     platform = Platform(
-        fpga_idle_w=_table_1().least_fpga_w,
+        gpus=gpus,
+        fpgas=gpus,
+        fpga_idle_w=_table_1().least_fpga_w * factor,
         link_bytes_per_s=links * 1e9,
         contention=entry.number("contention"),
         cap_w=cap_w,
@@ -120,8 +124,9 @@ def _simulated(entry: Fields) -> float:
     figure = entry.string("ratio", choices=("throughput", "efficiency"))
     ratios = []
     for name in entry.strings("networks"):
-        plan = _plan(name, platform, goal, evaluations)
-        alone = gpu_only(_scenario(name).graph, _with_levels(platform)) if scaled_baseline else plan.baseline
+        scenario = _scenario(name, gpus, factor)
+        plan = _plan(name, factor, platform, goal, evaluations)
+        alone = gpu_only(scenario.graph, _with_levels(platform)) if scaled_baseline else plan.baseline
         assert plan.schedule is not None
         assert alone is not None
         ratio = alone.seconds / plan.schedule.seconds
