@@ -57,6 +57,8 @@ def test_rank_flags_the_impossible_row(dse):
         (("advise", "--link", "0"), "--link: must be a number; got '0'; allowed: 1e-06 to 1e+06 or inf"),
         (("advise", "--gpu-idle", "x"), "--gpu-idle: must be a number; got 'x'; allowed: 0 to 10000"),
         (("advise", "--calibrate", "MatMul", "Conv3D"), "got 'Conv3D'; allowed: "),
+        (("advise", "--trace", "t.json"), "--trace: is of a network's step; allowed: with --network"),
+        (("advise", "-d", "zcu102"), "--device: is of a network's step; allowed: with --network"),
         (("advise", "nothing.csv"), "nothing.csv: cannot be read: No such file or directory"),
         (("rank", "--size", "1", "2"), "--size: needs three numbers; got '1 2'; allowed: M K N"),
         (("rank", "--boards", "0"), "--boards: must be a whole number; got '0'; allowed: 1 to 1024"),

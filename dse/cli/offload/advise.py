@@ -94,7 +94,6 @@ def advise(
     from dse.cli.offload.advise_text import advice_json, print_advice
     from dse.offload.advice import advise as judge
     from dse.offload.platform import Platform
-    from dse.offload.profile import load_profile
     from dse.offload.rule import COMBINE
 
     checked("--rule", rule, COMBINE)
@@ -106,15 +105,10 @@ def advise(
         operations, assumptions = _of_network(workload, scenario)
         idle_w = scenario.fpga_idle_w
     else:
-        if device or settings:
-            raise InputError("--device" if device else "--set", "judges a network's operations", allowed="with -n")
-        loaded = scaled(load_profile(profile or "hype_table1"), fpga_power_factor)
-        operations, idle_w = list(loaded.operations), fpga_idle_w("", loaded)
-        assumptions = {
-            "profile": loaded.source,
-            "FPGA power": f"the profile's times {fpga_power_factor}",
-            "moved bytes": "column link_mb, else the operation's DRAM traffic on the GPU, an upper bound",
-        }
+        of_network = {"--device": device, "--set": settings, "--fpga-power": fpga_power, "--trace": trace}
+        for flag in [name for name, value in of_network.items() if value]:
+            raise InputError(flag, "is of a network's step", allowed="with --network")
+        operations, idle_w, assumptions = _of_profile(profile or "hype_table1", fpga_power_factor)
     platform = Platform(
         gpu_idle_w=decimal("--gpu-idle", gpu_idle, 0, 1e4),
         fpga_idle_w=decimal("--fpga-idle", fpga_idle, 0, 1e4) if fpga_idle else idle_w,
@@ -134,6 +128,19 @@ def advise(
     else:
         print_advice(stated, advice)
     return OK
+
+
+def _of_profile(reference: str, power_factor: str) -> tuple[list[OpProfile], float, dict[str, str]]:
+    """A profile's operations, the idle power of its FPGA, and what they rest on."""
+    from dse.offload.profile import load_profile
+
+    loaded = scaled(load_profile(reference), power_factor)
+    assumptions = {
+        "profile": loaded.source,
+        "FPGA power": f"the profile's times {power_factor}",
+        "moved bytes": "column link_mb, else the operation's DRAM traffic on the GPU, an upper bound",
+    }
+    return list(loaded.operations), fpga_idle_w("", loaded), assumptions
 
 
 def _of_network(workload: Workload, scenario: Scenario) -> tuple[list[OpProfile], dict[str, str]]:
