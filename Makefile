@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OUT ?= out
 JOBS ?= 2
 
-.PHONY: sweep test lint setup setup-test system clean
+.PHONY: sweep test verify lint setup setup-test system clean
 
 sweep: setup
 	$(BIN)/dse sweep -n alexnet -d zcu102 -m batch -m feature_map -m channel -b 4 --force -o $(OUT)
@@ -13,6 +13,9 @@ sweep: setup
 
 test: system lint
 	$(BIN)/python -m pytest -n $(JOBS)
+
+verify: setup-test
+	$(BIN)/python -m tests.rtl.engine_matrix --jobs $(JOBS)
 
 lint: setup-test
 	$(BIN)/ruff check .

@@ -137,7 +137,7 @@ module conv_engine
       done_o   <= finished && !error_o;
       writes_q <= writes_q + 16'(w_cmd_valid_o && w_cmd_ready_i) - 16'(w_done_i);
       if (error_d && busy_o) error_o <= 1'b1;
-      unique case (state_q)
+      case (state_q)
         Idle:    if (cmd_valid_i && cmd_ready_o) state_q <= Start;
         Start:   state_q <= Busy;
         default: if (finished && !error_o) state_q <= Idle;

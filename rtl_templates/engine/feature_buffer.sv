@@ -60,8 +60,8 @@ module feature_buffer
     for (int unsigned i = 0; i < 8; i++) if (stride[i]) spread += coord_t'(lane << i);
   endfunction
 
-  function automatic logic [AddrWidth-1:0] address(logic half, index_t word);
-    return AddrWidth'(32'(word) + (half ? Depth : 0));
+  function automatic logic [AddrWidth-1:0] address(logic upper, index_t offset);
+    return AddrWidth'(32'(offset) + (upper ? Depth : 0));
   endfunction
 
   // Addresses and masks.

@@ -186,7 +186,7 @@ module feature_loader
       issuing_q <= 1'b0;
       half_q    <= 1'b0;
     end else begin
-      unique case (state_q)
+      case (state_q)
         Idle:    if (active) state_q <= First;
         First:   if (keep) state_q <= Next;
                  else if (x_q >= 0) state_q <= Count;

@@ -144,7 +144,7 @@ module lane_cube #(
       out_tag_q   <= grad_tag_q;
       out_index_q <= '0;
     end else begin
-      leaving_q   <= leaving_q >> (UM * AccWidth);
+      for (int unsigned n = 1; n < UN; n++) leaving_q[n-1] <= leaving_q[n];
       out_index_q <= out_index_q + CountWidth'(1);
     end
   end

@@ -41,59 +41,52 @@ module operand_buffer
 
   localparam int unsigned AddrWidth = $clog2(2 * Depth);
 
-  function automatic logic [AddrWidth-1:0] address(logic half, index_t word);
-    return AddrWidth'(32'(word) + (half ? Depth : 0));
+  function automatic logic [AddrWidth-1:0] address(logic upper, index_t offset);
+    return AddrWidth'(32'(offset) + (upper ? Depth : 0));
   endfunction
 
-  logic [CellSize-1:0][OperandWidth-1:0] cell_in;
-  logic [Lanes-1:0]                      write_q;
-  logic [Lanes-1:0][OperandWidth-1:0]    data_q, word, word_q;
+  logic                                  write_q, transposed, errors;
+  index_t                                sub_m_q, sub_n_q, inner_q, row_lane_q, col_lane_q;
+  logic [CellSize-1:0][OperandWidth-1:0] cell_q;
+  logic [Lanes-1:0]                      write;
+  logic [Lanes-1:0][OperandWidth-1:0]    data, word, word_q;
   logic [AddrWidth-1:0]                  write_addr_q, read_addr_q;
 
-  assign cell_in = write_cell_i;
+  assign transposed = mode_i == InputGrad;
+  assign errors     = mode_i == WeightGrad;
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-    localparam int unsigned In = l / UM;
-    localparam int unsigned Im = l % UM;
-    localparam int unsigned Pixel = l / (UM * UB);
+    localparam int unsigned In     = l / UM;
+    localparam int unsigned Im     = l % UM;
+    localparam int unsigned Pixel  = l / (UM * UB);
     localparam int unsigned ErrorM = l / UB % UM;
-    logic weight, transposed, error;
+    logic weight, error;
 
     if (l < Weights) begin : gen_weight
-      assign weight = sub_m_i == index_t'(Im / Block) && sub_n_i == index_t'(In / Block) &&
-                      inner_i == index_t'(In % Block);
-      assign transposed = sub_m_i == index_t'(Im / Block) && inner_i == index_t'(Im % Block) &&
-                          sub_n_i == index_t'(In / Block);
+      assign weight = sub_m_q == index_t'(Im / Block) && sub_n_q == index_t'(In / Block) &&
+                      inner_q == (transposed ? index_t'(Im % Block) : index_t'(In % Block));
     end else begin : gen_no_weight
-      assign weight     = 1'b0;
-      assign transposed = 1'b0;
+      assign weight = 1'b0;
     end
     if (l < Errors) begin : gen_error
-      assign error = row_lane_i == index_t'(Pixel / UC) && col_lane_i == index_t'(Pixel % UC) &&
-                     sub_m_i == index_t'(ErrorM / Block);
+      assign error = row_lane_q == index_t'(Pixel / UC) && col_lane_q == index_t'(Pixel % UC) &&
+                     sub_m_q == index_t'(ErrorM / Block);
     end else begin : gen_no_error
       assign error = 1'b0;
     end
 
-    always_ff @(posedge clk_i) begin
-      unique case (mode_i)
-        InputGrad: begin
-          write_q[l] <= write_i && transposed;
-          data_q[l]  <= cell_in[In % Block];
-        end
-        WeightGrad: begin
-          write_q[l] <= write_i && error;
-          data_q[l]  <= cell_in[l % CellSize];
-        end
-        default: begin
-          write_q[l] <= write_i && weight;
-          data_q[l]  <= cell_in[Im % Block];
-        end
-      endcase
-    end
+    assign write[l] = write_q && (errors ? error : weight);
+    assign data[l]  = errors ? cell_q[l%CellSize] : transposed ? cell_q[In%Block] : cell_q[Im%Block];
   end
 
   always_ff @(posedge clk_i) begin
+    write_q      <= write_i;
+    cell_q       <= write_cell_i;
+    sub_m_q      <= sub_m_i;
+    sub_n_q      <= sub_n_i;
+    inner_q      <= inner_i;
+    row_lane_q   <= row_lane_i;
+    col_lane_q   <= col_lane_i;
     write_addr_q <= address(write_half_i, write_addr_i);
     read_addr_q  <= address(half_i, word_i);
     word_q       <= word;
@@ -105,9 +98,9 @@ module operand_buffer
     .Depth    (2 * Depth)
   ) u_ram (
     .clk_i,
-    .write_i     (write_q),
+    .write_i     (write),
     .write_addr_i(write_addr_q),
-    .write_data_i(data_q),
+    .write_data_i(data),
     .read_en_i   (1'b1),
     .read_addr_i (read_addr_q),
     .read_o      (word)

@@ -113,7 +113,7 @@ module operand_loader
       issuing_q <= 1'b0;
       half_q    <= 1'b0;
     end else begin
-      unique case (state_q)
+      case (state_q)
         Idle:    if (active) state_q <= keep ? Next : Wait;
         Wait:    if (half_free_i) begin
                    state_q   <= Load;

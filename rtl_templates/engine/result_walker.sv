@@ -154,7 +154,7 @@ module result_walker
       issuing_q <= 1'b0;
       half_q    <= 1'b0;
     end else begin
-      unique case (state_q)
+      case (state_q)
         Idle:    if (active) state_q <= Prepare;
         Prepare: if (row_prepare_q == '0 && col_prepare_q == '0) state_q <= Wait;
         Wait:    if (half_full_i) begin

@@ -67,7 +67,7 @@ LAYERS: dict[str, Convolution] = {
 
 
 def _engine(**values: int) -> EngineParameters:
-    depths = {"feature_depth": 2048, "operand_depth": 1024, "sum_depth": 1024}
+    depths = {"feature_depth": 2048, "operand_depth": 1024, "sum_depth": 2048}
     return EngineParameters(**{**depths, **values})
 
 

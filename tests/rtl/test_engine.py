@@ -17,15 +17,15 @@ from dse.engine import (
     EngineLayout,
     EngineParameters,
     Tiling,
-    buffer_words,
     compute_cycles,
     phase_nest,
 )
 from dse.errors import InputError
 from dse.golden.convolution import Window
 from dse.verify.toolchain import ToolError, verilate
-from tests.rtl.engine_bench import ENGINE, PHASES, Behaviour, EngineBench, Job, check, engine_options, make_job
+from tests.rtl.engine_bench import ENGINE, PHASES, Behaviour, EngineBench, check, engine_options, make_job
 from tests.rtl.engine_layers import LAYERS, SETTINGS
+from tests.rtl.engine_matrix import other_tiling
 
 BenchFactory = Callable[[str], EngineBench]
 BUILT = ["channel 3x5", "channel 7x7 int16", "batch 3x5", "feature map 3x4", "all of them"]
@@ -44,16 +44,6 @@ def bench_of(rtl_cache: Path, rtl_runtime: Path) -> BenchFactory:
     return build
 
 
-def other_tiling(job: Job, hw: EngineParameters, rng: np.random.Generator) -> Tiling | None:
-    """Some tiling that fits, with ragged last tiles more often than not."""
-    for _ in range(20):
-        tiling = Tiling(*(int(v) for v in rng.integers(1, 4, 3)), int(rng.integers(1, job.nest.row.extent + 1)))
-        needs = zip(buffer_words(hw, job.nest, tiling), (hw.feature_depth, hw.operand_depth, hw.sum_depth), strict=True)
-        if all(need <= depth for need, depth in needs):
-            return tiling
-    return None
-
-
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("name", BUILT)
 def test_every_layer_is_bit_exact_under_stalls(bench_of: BenchFactory, name: str, phase: str) -> None:
@@ -61,7 +51,7 @@ def test_every_layer_is_bit_exact_under_stalls(bench_of: BenchFactory, name: str
     for number, conv in enumerate(LAYERS.values()):
         job = make_job(bench.hw, conv, phase, seed=number, raw=number % 3 == 0, shift=7 + number % 5)
         check(bench, job, Behaviour(0.3, int(rng.integers(0, 12)), number, 400_000))
-        tiling = other_tiling(job, bench.hw, rng)
+        tiling = other_tiling(job, bench, rng)
         if tiling is not None:
             check(bench, make_job(bench.hw, conv, phase, tiling, seed=number), Behaviour(seed=number, limit=400_000))
 

@@ -34,6 +34,10 @@ ILLEGAL = [
     ("burst_split", {"AddrWidth": 12}),
     ("dma_read", {"MaxOutstanding": 3}),
     ("dma_write", {"MaxOutstanding": 1}),
+    ("stream_unpack", {"DataWidth": 36}),
+    ("stream_unpack", {"SmallCell": 9, "LargeCell": 8}),
+    ("stream_pack", {"MaxCell": 0}),
+    ("buffer_ram", {"Lanes": 0}),
     ("axi_lite_registers", {"AddrWidth": 4, "NumControl": 4, "NumStatus": 1}),
 ]
 
