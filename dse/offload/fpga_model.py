@@ -81,7 +81,7 @@ def _streaming_s(workload: Workload, device: Device) -> dict[tuple[str, str], fl
 
     A family that fuses a gate into the operation before it moves its mask only; alone it moves both maps.
     """
-    table = stream_table(workload.network, workload.precision.bits)
+    table = stream_table(workload, sums=False)
     bytes_per_s = device.dram_bytes_per_cycle * device.clock_hz
     layers = workload.network.layers
     return {
