@@ -138,8 +138,9 @@ def test_no_warnings_in_any_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"OperandWidth": 4}, {"AccWidth": 31}, {"UB": 0}, {"UM": 0}, {"UC": 257, "UM": 1, "UN": 1, "ChannelBlock": 1}, {"ChannelBlock": 3}, {"SumDepth": 1},
-        {"FeatureDepth": 40000}, {"DataWidth": 48}, {"AddrWidth": 8}, {"ChannelBlock": 0}, {"UN": 257, "UM": 1, "ChannelBlock": 1},
+        {"OperandWidth": 4}, {"AccWidth": 31}, {"UB": 0}, {"UM": 0}, {"ChannelBlock": 3}, {"ChannelBlock": 0},
+        {"SumDepth": 1}, {"FeatureDepth": 40000}, {"DataWidth": 48}, {"AddrWidth": 8},
+        {"UC": 257, "UM": 1, "UN": 1, "ChannelBlock": 1}, {"UN": 257, "UM": 1, "ChannelBlock": 1},
     ],
     ids=str,
 )  # fmt: skip
