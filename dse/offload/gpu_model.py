@@ -89,8 +89,9 @@ def roofline(
 
 
 def _mac_traffic(workload: Workload, layer: Layer, elements: Mapping[str, int]) -> dict[str, float]:
-    """Bytes of each phase: input, output (or their gradients) and weights once; the update reads two and writes one.
+    """Bytes of each phase: input, output (or their gradients) and weights once.
 
+    The update reads weight and gradient and writes the weight, and reads and writes the optimiser's states.
     In a product of two activations the second, of ``elements[name]`` a sample, is in the place of the weights.
     """
     product = layer.op == "matmul"
@@ -102,5 +103,6 @@ def _mac_traffic(workload: Workload, layer: Layer, elements: Mapping[str, int]) 
     if layer.needs_input_grad:
         phases["input_grad"] = once
     if layer.parameters:
-        phases["update"] = 3 * layer.parameters * workload.precision.bytes
+        states = workload.optimiser.states * workload.precision.accumulator_bits / 8
+        phases["update"] = layer.parameters * (3 * workload.precision.bytes + 2 * states)
     return phases

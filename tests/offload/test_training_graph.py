@@ -13,7 +13,7 @@ from dse.offload.gpu_model import load_gpu, roofline
 from dse.offload.scenario import operations_of, training_scenario
 from dse.offload.step_costs import step_costs
 from dse.offload.training_graph import link_bytes, training_graph
-from dse.workload import precision_named
+from dse.workload import optimiser_named, precision_named
 
 FP32 = precision_named("fp32")
 V100 = load_gpu("v100")
@@ -103,6 +103,9 @@ def test_the_roofline_is_what_it_says() -> None:
     heavy = max(work.network.layers, key=lambda x: x.macs)
     assert costs[heavy.name, "forward"].seconds == pytest.approx(2 * heavy.macs * 64 / (15.7e12 * 0.5))
     assert costs[heavy.name, "update"].seconds == pytest.approx(3 * heavy.parameters * 4 / 900e9)
+    adam = Workload(work.network, 64, FP32, optimiser_named("adam"))
+    slower = roofline(adam, V100, mac_share=0.5, stream_share=1.0)[heavy.name, "update"].seconds
+    assert slower == pytest.approx(costs[heavy.name, "update"].seconds * 7 / 3)
     halved = roofline(work, V100, mac_share=0.25, stream_share=0.5)
     assert all(halved[key].seconds == pytest.approx(2 * cost.seconds) for key, cost in costs.items())
 
