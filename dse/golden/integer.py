@@ -22,6 +22,8 @@ LOGIT_BITS = 4
 """The softmax reads outputs of k bits as numbers from -8 to 8: in units of 2^-(k - 4)."""
 LOSS_BITS = 20
 """Fraction bits of the softmax's error, which the host writes as int32 before it is scaled like any other."""
+VECTOR_SHIFT = 1
+"""Parameters that are one number per channel step half as far: in a small tensor every element is near the largest."""
 GUARD_BITS = 8
 """Bits kept below the coarser of several errors when they are added."""
 
@@ -84,7 +86,8 @@ class IntegerArithmetic(Arithmetic):
         moved = dict(parameters)
         for name, gradient in gradients.items():
             draws = self._draws(layer, name, gradient.shape)
-            moved[name] = updated(parameters[name], gradient, self.rate_shift, draws, self.bits)
+            shift = self.rate_shift + (VECTOR_SHIFT if gradient.ndim == 1 else 0)
+            moved[name] = updated(parameters[name], gradient, shift, draws, self.bits)
         return moved
 
     def _draws(self, layer: Layer, name: str, shape: tuple[int, ...]) -> Array:

@@ -152,6 +152,22 @@ def test_the_order_of_storage_decides_who_draws_what(load: Load) -> None:
     assert (ends[0][0] != ends[2][0]).any()
 
 
+def test_one_number_per_channel_steps_half_as_far(load: Load) -> None:
+    """The largest step of a bias is half that of the weights, whose largest is 2^-rate_shift of their range."""
+    network = load('name = "fc", op = "fc", out_channels = 4, bias = true', CHAIN[-1])
+    arithmetic, rng = IntegerArithmetic(8, rate_shift=2), np.random.default_rng(9)
+    model, largest = GoldenModel(network, arithmetic, 0), {"weight": 0, "bias": 0}
+    for _ in range(60):
+        x, labels = batch(rng, 4)
+        before = model.parameters["fc"]
+        model.iterate(arithmetic.encode(x), labels)
+        for key in largest:
+            moved = model.parameters["fc"][key].astype(int) - before[key]
+            largest[key] = max(largest[key], int(np.abs(moved).max()))
+    assert 28 <= largest["weight"] <= 32
+    assert 14 <= largest["bias"] <= 16
+
+
 def test_the_same_seed_gives_the_same_weights(load: Load) -> None:
     network = load(*EVERYTHING)
     x, labels = batch(np.random.default_rng(8), 5)
