@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -13,10 +14,9 @@ from dse.golden.product import Array
 from dse.golden.rounding import Scaled, limit, normalise, shift_round
 from dse.golden.update import updated
 from dse.golden.xorshift import Xorshift32
-from dse.layout import BlockedLayout
 from dse.network import Layer
 
-__all__ = ["IntegerArithmetic"]
+__all__ = ["IntegerArithmetic", "Stored"]
 
 LOGIT_BITS = 4
 """The softmax reads outputs of k bits as numbers from -8 to 8: in units of 2^-(k - 4)."""
@@ -26,6 +26,17 @@ VECTOR_SHIFT = 1
 """Parameters that are one number per channel step half as far: in a small tensor every element is near the largest."""
 GUARD_BITS = 8
 """Bits kept below the coarser of several errors when they are added."""
+
+
+class Stored(Protocol):
+    """How a tensor is stored (``dse.layout.BlockedLayout`` is one): how many words, and where each belongs."""
+
+    @property
+    def elements(self) -> int:
+        """Words stored, filling included."""
+
+    def unpack(self, stored: Array) -> Array:
+        """The tensor of ``stored`` [elements]."""
 
 
 class IntegerArithmetic(Arithmetic):
@@ -40,7 +51,7 @@ class IntegerArithmetic(Arithmetic):
         bits: int = 8,
         rate_shift: int = 4,
         seed: int = 1,
-        layouts: Mapping[str, BlockedLayout] | None = None,
+        layouts: Mapping[str, Stored] | None = None,
     ) -> None:
         self.name = f"int{bits}"
         self.bits, self.rate_shift, self.random = bits, rate_shift, Xorshift32(seed)
