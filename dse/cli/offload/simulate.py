@@ -32,7 +32,6 @@ from dse.cli.offload.scenario import (
     TraceFile,
     build_scenario,
 )
-from dse.cli.offload.simulate_text import print_simulation, simulation_json
 from dse.cli.options import Json, NetworkName, PrecisionName, Settings, checked, whole
 from dse.cli.output import print_json
 from dse.cli.progress import step_bar
@@ -106,6 +105,7 @@ def simulate(
     as_json: Json = False,
 ) -> int:
     """Schedule a training step on GPUs and FPGAs and compare it with the GPUs alone; exit 1 if the cap allows none."""
+    from dse.cli.offload.simulate_text import print_simulation, simulation_json
     from dse.offload.assignment import GOALS
     from dse.offload.platform import Platform
     from dse.offload.simulation import simulate as run
