@@ -25,7 +25,7 @@ from dse.verify.dram import Dram
 from dse.verify.registers import Registers
 from dse.verify.simulator import Simulator
 
-__all__ = ["Case", "Outcome", "run_case"]
+__all__ = ["BASE", "Case", "Outcome", "Prepared", "prepare", "run", "run_case"]
 
 BASE = 0x1000_0000
 """Address of the simulated memory's first byte."""
@@ -77,46 +77,65 @@ class _Tensors:
     raw: bool
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A case ready to run: DRAM before and after, and the command."""
+
+    before: Ints
+    expected: Ints
+    words: npt.NDArray[np.uint32]
+    places: tuple[range, range, range]
+    """Offsets of the bytes of the two operands and of the result."""
+    schedule_cycles: int
+    budget: int
+    """Cycles after which a run has not ended."""
+
+
 def run_case(library: Path, hw: EngineParameters, case: Case) -> Outcome:
     """Simulate ``case`` on the model in the file ``library``.
 
     A command that does not end, or ends with an error flag or a breach of the bus protocol, is a difference too.
     """
-    tensors = _tensors(hw, case)
-    bases, size = _places(tensors)
-    before = np.random.default_rng(case.seed).integers(0, 256, size, np.uint8)
-    for base, layout, operand in zip(bases, tensors.layouts, tensors.operands, strict=False):
-        _put(before, base, layout.pack(operand))
-    expected = before.copy()
-    _put(expected, bases[2], tensors.layouts[2].pack(tensors.result))
-    simulator = Simulator(library, replace(case.dram, base=BASE, size=size), hw.data_bits)
+    prepared = prepare(hw, case)
+    simulator = Simulator(library, replace(case.dram, base=BASE, size=len(prepared.before)), hw.data_bits)
     try:
-        simulator.memory[:] = before
-        return _run(simulator, hw, case, tensors, bases, expected)
+        return run(simulator, prepared)
     finally:
         simulator.close()
 
 
-def _run(
-    simulator: Simulator, hw: EngineParameters, case: Case, tensors: _Tensors, bases: list[int], expected: Ints
-) -> Outcome:
+def prepare(hw: EngineParameters, case: Case) -> Prepared:
+    """Operands drawn and placed, the golden model's result, the command."""
+    tensors = _tensors(hw, case)
+    places, size = _places(tensors)
+    before = np.random.default_rng(case.seed).integers(0, 256, size, np.uint8)
+    for place, layout, operand in zip(places, tensors.layouts, tensors.operands, strict=False):
+        _put(before, place, layout.pack(operand))
+    expected = before.copy()
+    _put(expected, places[2], tensors.layouts[2].pack(tensors.result))
     nest = phase_nest(case.conv, case.phase, hw.channel_block)
     tiling = fit_tiling(hw, nest)
     schedule = compute_cycles(hw, nest, tiling)
-    places = Bases(*(BASE + base for base in bases))
-    words = command_words(command(hw, nest, tiling, places, shift=tensors.shift, raw=tensors.raw))
+    bases = Bases(*(BASE + place.start for place in places))
+    words = command_words(command(hw, nest, tiling, bases, shift=tensors.shift, raw=tensors.raw))
+    beats = sum(map(len, places)) // hw.beat_bytes
+    stalls = (1 - min(case.dram.stall, 0.99)) ** 2
+    budget = int((100 * (schedule + beats) + 200_000) * (1 + case.dram.latency / 10) / stalls)
+    return Prepared(before, expected, words, places, schedule, budget)
+
+
+def run(simulator: Simulator, prepared: Prepared) -> Outcome:
+    """Fill the memory, run the command, compare."""
+    simulator.memory[:] = prepared.before
     registers = Registers(simulator)
-    registers.start(words)
-    moved = sum(layout.size_bytes for layout in tensors.layouts) // (hw.data_bits // 8)
-    budget = int((100 * (schedule + moved) + 200_000) / (1 - min(case.dram.stall, 0.99)) ** 2)
-    while not registers.ended and budget > 0:
-        simulator.run(min(_CHUNK, budget))
-        budget -= _CHUNK
-    status, cycles, steps = registers.status, registers.cycles, registers.steps
-    difference = registers.failure or simulator.violation
-    if not difference:
-        difference = _difference(simulator.memory, expected, bases, tensors)
-    return Outcome(cycles, steps, schedule, *simulator.moved_bytes, difference if status else "no status")
+    registers.start(prepared.words)
+    left = prepared.budget
+    while not registers.ended and left > 0:
+        simulator.run(min(_CHUNK, left))
+        left -= _CHUNK
+    difference = registers.failure or simulator.violation or _difference(simulator.memory, prepared)
+    cycles, steps = registers.cycles, registers.steps
+    return Outcome(cycles, steps, prepared.schedule_cycles, *simulator.moved_bytes, difference)
 
 
 def _tensors(hw: EngineParameters, case: Case) -> _Tensors:
@@ -158,27 +177,27 @@ def _wrapped(sums: Ints, bits: int) -> Ints:
     return (sums + half) % (1 << bits) - half
 
 
-def _places(tensors: _Tensors) -> tuple[list[int], int]:
+def _places(tensors: _Tensors) -> tuple[tuple[range, range, range], int]:
     """Offsets of the two operands and the result, pages of other data between them, and the memory's size."""
-    offsets, end = [], _PAGE
+    places, end = [], _PAGE
     for layout in tensors.layouts:
-        offsets.append(end)
+        places.append(range(end, end + layout.size_bytes))
         end = (-(-(end + layout.size_bytes) // _PAGE) + 1) * _PAGE
-    return offsets, end
+    return (places[0], places[1], places[2]), end
 
 
-def _put(memory: Ints, offset: int, image: bytes) -> None:
-    memory[offset : offset + len(image)] = np.frombuffer(image, np.uint8)
+def _put(memory: Ints, place: range, image: bytes) -> None:
+    memory[place.start : place.stop] = np.frombuffer(image, np.uint8)
 
 
-def _difference(memory: Ints, expected: Ints, bases: list[int], tensors: _Tensors) -> str:
-    """The first byte that differs, said with what is stored there."""
-    wrong = np.flatnonzero(memory != expected)
+def _difference(memory: Ints, prepared: Prepared) -> str:
+    """The first byte that differs, and where it lies; empty where none does."""
+    wrong = np.flatnonzero(memory != prepared.expected)
     if wrong.size == 0:
         return ""
-    first = int(wrong[0])
+    first, result = int(wrong[0]), prepared.places[2]
     where = f"address {BASE + first:#x}, {wrong.size} bytes differ"
-    offset = first - bases[2]
-    if not 0 <= offset < tensors.layouts[2].size_bytes:
-        return f"{where}, outside of the result"
-    return f"{where}, byte {offset} of the result is {int(memory[first])}, expected {int(expected[first])}"
+    if first not in result:
+        return f"{where}, the first outside of the result"
+    got, wanted = int(memory[first]), int(prepared.expected[first])
+    return f"{where}, byte {first - result.start} of the result is {got}, expected {wanted}"

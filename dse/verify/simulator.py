@@ -15,10 +15,10 @@ from dse.emit.render import TOP
 from dse.verify.dram import Dram
 from dse.verify.toolchain import build_library, build_runtime, verilate
 
-__all__ = ["Simulator", "build_simulator"]
+__all__ = ["OPTIMISE", "Simulator", "build_simulator"]
 
 BENCH = "accelerator_bench.cpp"
-_OPTIMISE = "-O1"
+OPTIMISE = "-O1"
 """-O2 takes twice as long to compile and simulates no faster."""
 
 
@@ -35,12 +35,12 @@ def build_simulator(folder: Path) -> Path:
         return library
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    runtime = build_runtime(build / "runtime", _OPTIMISE)
+    runtime = build_runtime(build / "runtime", OPTIMISE)
     prefix = f"V{TOP}"
     options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(build.absolute())]
     verilate(TOP, {}, [*options, "-f", "filelist.f"], folder)
     bench = f"#define DSE_TOP {prefix}\n" + (folder / "sim" / BENCH).read_text()
-    return build_library(build, prefix, bench, runtime, _OPTIMISE, folder.absolute() / "sim")
+    return build_library(build, prefix, bench, runtime, OPTIMISE, folder.absolute() / "sim")
 
 
 class Simulator:

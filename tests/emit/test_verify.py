@@ -1,0 +1,204 @@
+"""The emitted top in simulation: bit-exact, under stalls, after errors, and not blind to a mistake in the RTL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.emit import Design, emit
+from dse.emit.files import sha256
+from dse.emit.layers import engine_layers
+from dse.errors import InputError
+from dse.verify import simulator as simulator_module
+from dse.verify import toolchain
+from dse.verify.case import BASE, Case, Prepared, prepare, run
+from dse.verify.dram import DECERR, SLVERR, Dram
+from dse.verify.lint import slang_messages
+from dse.verify.registers import Registers
+from dse.verify.run import REPORT, Settings, verify
+from dse.verify.scaling import estimated_cycles, scaled
+from dse.verify.simulator import Simulator, build_simulator
+from tests.emit.conftest import DesignMaker
+
+SMALL = 1500
+"""Cycles that a phase may take in these tests."""
+Open = Callable[[Prepared, Dram], Simulator]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_builds() -> Iterator[None]:
+    before, simulator_module.OPTIMISE = simulator_module.OPTIMISE, "-O0"
+    yield
+    simulator_module.OPTIMISE = before
+
+
+@pytest.fixture(scope="module")
+def channel(make_design: DesignMaker) -> Design:
+    return make_design("channel", {"tm": 4, "tn": 6, "ifm_words": 512, "ofm_words": 512, "wei_words": 512})
+
+
+@pytest.fixture(scope="module")
+def folder(channel: Design, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rtl") / "channel"
+    emit(channel, path)
+    return path
+
+
+@pytest.fixture
+def opened(folder: Path) -> Iterator[Open]:
+    library, made = build_simulator(folder), []
+
+    def build(prepared: Prepared, dram: Dram) -> Simulator:
+        made.append(Simulator(library, replace(dram, base=BASE, size=len(prepared.before)), 128))
+        return made[-1]
+
+    yield build
+    for simulator in made:
+        simulator.close()
+
+
+def small_case(design: Design, layer: str, phase: str, dram: Dram | None = None, seed: int = 3) -> Case:
+    (item,) = (i for i in engine_layers(design.workload.network, 4) if i.layer.name == layer)
+    return Case(scaled(design.engine, item.conv, item.phases, SMALL), phase, seed, dram or Dram())
+
+
+@pytest.mark.parametrize(
+    "dram",
+    [Dram(), Dram(latency=60), Dram(stall=0.5, latency=9), Dram(bytes_per_kcycle=7000)],
+    ids=["ideal", "latency", "stalls", "bandwidth"],
+)
+def test_every_layer_and_phase_is_bit_exact(channel: Design, folder: Path, dram: Dram) -> None:
+    steps: list[str] = []
+    result = verify(folder, Settings(max_cycles=SMALL, dram=dram), lambda step, done, total: steps.append(step))
+    assert [row.outcome.difference for row in result.rows] == [""] * 14
+    assert result.exact
+    assert steps[:2] == ["lint", "build"]
+    for row in result.rows:
+        assert row.outcome.steps <= row.outcome.schedule_cycles <= row.outcome.cycles
+        assert 0 < row.utilisation <= 1
+        assert row.model_cycles > 0
+    written = json.loads((folder / REPORT).read_text())
+    assert written["exact"]
+    assert [row["simulated_cycles"] for row in written["phases"]] == [row.outcome.cycles for row in result.rows]
+
+
+def test_lanes_on_rows_and_columns_at_16_bits(make_design: DesignMaker, tmp_path: Path) -> None:
+    words = {"ifm_words": 512, "ofm_words": 512, "wei_words": 1024}
+    point = {"tf_rows": 2, "tf_cols": 3, "tm": 2, **words}
+    emit(make_design("feature_map", point, "int16", "pynq_z1"), tmp_path)
+    result = verify(tmp_path, Settings(max_cycles=SMALL, dram=Dram(stall=0.2), layers=("conv1", "conv3", "fc2")))
+    assert [(row.layer, row.phase) for row in result.rows if row.outcome.exact] == [
+        (layer, phase)
+        for layer in ("conv1", "conv3", "fc2")
+        for phase in ("forward", "input_grad", "weight_grad")
+        if (layer, phase) != ("conv1", "input_grad")
+    ]
+
+
+def test_a_mistake_in_the_rtl_is_found(make_design: DesignMaker, tmp_path: Path) -> None:
+    emit(make_design("batch", {"t_b": 2, "t_i": 3}), tmp_path)
+    source, design = tmp_path / "rtl" / "requantise.sv", tmp_path / "design.json"
+    wrong = source.read_text().replace("(WideWidth'(shifted[0]))", "(WideWidth'(shifted[1]))")
+    assert wrong != source.read_text()
+    source.write_text(wrong)
+    with pytest.raises(InputError, match=r"requantise\.sv: is not the file that dse emit wrote"):
+        verify(tmp_path, Settings())
+    content = json.loads(design.read_text())
+    content["files"]["rtl/requantise.sv"] = sha256(wrong.encode())
+    design.write_text(json.dumps(content))
+    result = verify(tmp_path, Settings(max_cycles=SMALL, layers=("conv2",)))
+    exact = {row.phase: row.outcome.exact for row in result.rows}
+    assert exact == {"forward": False, "input_grad": False, "weight_grad": True}  # which stores sums as they are
+    assert "bytes differ, byte" in result.rows[0].outcome.difference
+
+
+@pytest.mark.parametrize("response", [SLVERR, DECERR])
+@pytest.mark.parametrize(
+    ("operand", "flag"), [(0, "read error of master 0"), (1, "read error of master 1"), (2, "write error")]
+)
+def test_a_bus_error_is_a_flag_and_clear_recovers(
+    channel: Design, opened: Open, operand: int, flag: str, response: int
+) -> None:
+    prepared = prepare(channel.engine, small_case(channel, "conv2", "forward"))
+    place = prepared.places[operand]
+    broken = BASE + place[len(place) // 2]
+    simulator = opened(prepared, Dram(fault=(broken, broken + 1), fault_response=response, stall=0.1))
+    outcome = run(simulator, prepared)
+    assert flag in outcome.difference
+    assert "engine error" in outcome.difference
+    simulator.behave(Dram())
+    Registers(simulator).clear()
+    simulator.run(200)
+    assert Registers(simulator).status == 0
+    assert run(simulator, prepared).exact
+
+
+def test_a_reset_or_clear_at_any_time_is_followed_by_a_clean_run(channel: Design, opened: Open) -> None:
+    prepared = prepare(channel.engine, small_case(channel, "conv3", "weight_grad"))
+    simulator = opened(prepared, Dram(stall=0.3, latency=12))
+    for cycles in (1, 40, 333, 1000):
+        for stop in ("reset", "clear"):
+            Registers(simulator).start(prepared.words)
+            simulator.run(cycles)
+            if stop == "reset":
+                simulator.reset()
+            else:
+                Registers(simulator).clear()
+                simulator.run(500)
+            outcome = run(simulator, prepared)
+            assert outcome.exact, (stop, cycles, outcome.difference)
+
+
+def test_commands_one_after_the_other_are_counted_and_a_start_while_busy_is_ignored(
+    channel: Design, opened: Open
+) -> None:
+    prepared = prepare(channel.engine, small_case(channel, "conv2", "input_grad"))
+    simulator = opened(prepared, Dram())
+    registers = Registers(simulator)
+    cycles = [run(simulator, prepared).cycles for _ in range(3)]
+    assert len(set(cycles)) == 1
+    assert registers.commands == 3
+    simulator.memory[:] = prepared.before
+    registers.start(prepared.words)
+    simulator.write(0, 1)
+    assert registers.failure == "start while busy"
+    while registers.status & 1:
+        simulator.run(100)
+    assert registers.commands == 4
+    assert (simulator.memory == prepared.expected).all()
+
+
+def test_a_command_of_another_length_is_refused(channel: Design, opened: Open) -> None:
+    prepared = prepare(channel.engine, small_case(channel, "conv2", "forward"))
+    with pytest.raises(RuntimeError, match="words, not 3"):
+        Registers(opened(prepared, Dram())).start([1, 2, 3])
+
+
+def test_layers_are_scaled_down_only_as_far_as_needed(channel: Design) -> None:
+    for item in engine_layers(channel.workload.network, 4):
+        whole = estimated_cycles(channel.engine, item.conv, item.phases)
+        assert scaled(channel.engine, item.conv, item.phases, whole) == item.conv
+        small = scaled(channel.engine, item.conv, item.phases, SMALL)
+        assert estimated_cycles(channel.engine, small, item.phases) <= SMALL
+        assert small.window.kernel == item.conv.window.kernel
+
+
+def test_unknown_layers_and_missing_tools_are_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"--layer: the engine runs no layer .* did you mean 'conv1'"):
+        verify(folder, Settings(layers=("conv11",)))
+    with pytest.raises(InputError, match=r"design\.json: cannot be read"):
+        verify(folder.parent, Settings())
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolchain.MissingToolError, match=r"pip install '\.\[rtl\]'"):
+        verify(folder, Settings())
+    with pytest.raises(toolchain.MissingToolError, match=r"pyslang: .*pip install '\.\[rtl\]'"):
+        slang_messages(folder, "dse_accelerator", ["-f", "filelist.f"])
+
+
+def test_slang_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "a.sv").write_text("module a; logic x; assign x = missing; endmodule\n")
+    assert "a.sv:1:" in slang_messages(tmp_path, "a", ["a.sv"])
