@@ -20,6 +20,7 @@ from dse.errors import InputError
 from dse.fields import Fields, read_toml
 
 if TYPE_CHECKING:
+    from dse.cluster.published import ClusterMeasured
     from dse.measure import Measured
 
 __all__ = ["STATUSES", "ValidationRow", "validate"]
@@ -64,16 +65,25 @@ def _file_rows(path: Path) -> list[ValidationRow]:
 
 
 def _case_rows(paper: str, case: Fields) -> list[ValidationRow]:
-    from dse.measure import Measured
-
     case.string("name")
-    measured = Measured.of(case)
+    measured = _measured(case)
     rows = [_row(paper, entry, measured) for entry in case.tables("row")]
     case.close()
     return rows
 
 
-def _row(paper: str, entry: Fields, measured: Measured) -> ValidationRow:
+def _measured(case: Fields) -> Measured | ClusterMeasured:
+    """What a case describes: an accelerator on a board, or a cluster of boards."""
+    if "cluster" in case:
+        from dse.cluster.published import ClusterMeasured
+
+        return ClusterMeasured.of(case)
+    from dse.measure import Measured
+
+    return Measured.of(case)
+
+
+def _row(paper: str, entry: Fields, measured: Measured | ClusterMeasured) -> ValidationRow:
     published, tolerance = entry.number("published"), entry.number("tolerance")
     status = entry.string("status", choices=STATUSES)
     make = partial(

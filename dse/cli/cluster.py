@@ -45,6 +45,9 @@ ReadingName = Annotated[
     str, typer.Option("--reading", metavar="R", help="free: weights on chip or in DRAM; nada: as the paper has them.")
 ]
 Jobs = Annotated[str, typer.Option("--jobs", "-j", metavar="N", help="Threads of the solver.")]
+Simulate = Annotated[
+    bool, typer.Option("--simulate", help="Simulate a batch of the plan: pipeline, queues, links, DRAM, update.")
+]
 PlanFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan as JSON.")]
 
 
@@ -61,19 +64,24 @@ def plan_verb(
     precision: PrecisionName = "fp32",
     reading: ReadingName = "free",
     jobs: Jobs = "2",
+    simulate: Simulate = False,
     output: PlanFile = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
     """Place a network's layers on a cluster for the highest throughput; exit 1 if it does not fit."""
-    from dse.cluster.plan_file import plan_json, write_plan
+    from dse.cluster.plan_file import plan_json, simulation_json, write_plan
 
     arguments = _arguments(network, time_limit, gap, micro_batch, batch, precision, reading, jobs)
     _check_output(output)
     count = whole("--nodes", nodes, 1, 10**6) if nodes else None
     with status_line(quiet or as_json) as report:
         result = _plan(arguments, cluster_name, count, slices, report)
-    content = plan_json(result)
+        content = plan_json(result)
+        if simulate and content["feasible"]:
+            if report is not None:
+                report("simulating a batch")
+            content["simulation"] = simulation_json(result)
     if output is not None:
         write_plan(content, output)
     if as_json:

@@ -41,7 +41,10 @@ def print_plan(content: Mapping[str, Any]) -> None:
     print(f"  bound      {content['bound_fps']:,.1f} fps; {_bound(content['aggregate'], 'aggregate')}")
     print(f"  binding    {_resource(content['binding'])}: {content['binding']['where']}")
     print(f"  batch      {_batch(content['batch'])}")
-    print(f"  search     {_search(content['probes'])}\n")
+    print(f"  search     {_search(content['probes'])}")
+    if "simulation" in content:
+        print(f"  simulated  {_simulation(content['simulation'])}")
+    print()
     print_tables(_node_table(content), _stage_table(content))
 
 
@@ -64,6 +67,19 @@ def _batch(batch: Mapping[str, Any]) -> str:
     parts = ("frames", "latency", "update")
     times = ", ".join(f"{name} {1e3 * batch[f'{name}_s']:,.2f} ms" for name in parts)
     return f"{batch['batch_size']} frames in {1e3 * batch['total_s']:,.2f} ms ({times}): {batch['fps']:,.1f} fps"
+
+
+def _simulation(done: Mapping[str, Any]) -> str:
+    joins = [stage for stage in done["stages"] if stage["join"]]
+    worst = max(joins, key=lambda stage: float(stage["starved_s"]), default=None)
+    steady = f"{done['steady_fps']:,.1f} fps steady" if done["steady_fps"] else "one frame"
+    text = (
+        f"{steady} of {done['planned_fps']:,.1f} planned, first frame after {1e3 * done['fill_s']:,.2f} ms, "
+        f"{done['frames']} frames and update in {1e3 * (done['frames_s'] + done['update_s']):,.2f} ms"
+    )
+    if worst is None:
+        return text
+    return f"{text}; longest wait at a join {1e3 * worst['starved_s']:,.2f} ms ({worst['name']})"
 
 
 def _search(probes: Sequence[Mapping[str, Any]]) -> str:

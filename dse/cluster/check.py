@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,9 +13,10 @@ import numpy as np
 from dse.cluster.demand import DemandTable
 from dse.cluster.plan_file import read_plan
 from dse.cluster.planner import demand_table
+from dse.cluster.stages import StageGraph
 from dse.errors import InputError
 
-__all__ = ["Breach", "check_plan"]
+__all__ = ["Breach", "check_plan", "hops_into"]
 
 TOLERANCE = 1e-9
 """Relative rounding error that is no breach."""
@@ -201,20 +202,11 @@ class _Placed:
 
     def _hops(self) -> list[Breach]:
         """The ways that meet in a stage have crossed the network equally often."""
-        hops: dict[int, int] = {0: 0}
-        found = []
-        for number in range(1, len(self.node)):
-            into = {
-                hops[e.source] + int(self.node[e.source] != self.node[number])
-                for e in self.table.graph.edges if e.target == number and e.source in hops
-            }  # fmt: skip
-            if not into:  # learned maps come from nowhere: they are there from the beginning
-                continue
-            hops[number] = max(into)
-            if len(into) > 1:
-                name = self.table.graph.stages[number].name
-                found.append(Breach("equal hops on every way into a join", name, str(sorted(into)), "one number"))
-        return found
+        return [
+            Breach("equal hops on every way into a join", self.rows[stage].get("name", str), str(ways), "one number")
+            for stage, ways in hops_into(self.table.graph, self.node).items()
+            if len(ways) > 1
+        ]
 
     def _over(self, resource: str, used: list[float], limits: list[float]) -> list[Breach]:
         return [
@@ -222,6 +214,24 @@ class _Placed:
             for node, amount, limit in zip(self.table.cluster.nodes, used, limits, strict=True)
             if amount > limit * (1 + TOLERANCE)
         ]
+
+
+def hops_into(graph: StageGraph, node: Sequence[int]) -> dict[int, list[int]]:
+    """Stage -> how often the ways into it have crossed the network, each number once, sorted.
+
+    Stages that nothing reaches from the input (learned maps) are there from the beginning and have no ways.
+    """
+    hops: dict[int, int] = {0: 0}
+    ways: dict[int, list[int]] = {}
+    for stage in range(1, len(node)):
+        into = {
+            hops[edge.source] + int(node[edge.source] != node[stage])
+            for edge in graph.edges
+            if edge.target == stage and edge.source in hops
+        }
+        if into:
+            hops[stage], ways[stage] = max(into), sorted(into)
+    return ways
 
 
 def _positive(value: int) -> int:

@@ -32,8 +32,11 @@ _MOST_EXCESS = 4
 _RAM_WEIGHT = 30
 """RAM does not depend on throughput: a placement that exceeds only the rest is one at a lower throughput."""
 
-_ATTEMPTS = ((0.1, False), (0.6, True), (0.3, False))
-"""Shares of a probe's time, and whether limits may be exceeded: many proofs are quick, then search, then a proof."""
+_ATTEMPTS = ((0.1, False, False), (0.3, True, True), (0.4, True, False), (0.2, False, False))
+"""Shares of a probe's time, whether limits may be exceeded, and whether streaming stages stay with what they read.
+
+Many proofs are quick; then placements of fewer, larger pieces, from there of all stages; the rest goes into a proof.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,6 @@ class Probe:
     status: str
     seconds: float
     placement: Placement | None = None
-    excess: float = 0.0
-    """What the placement exceeds the limits by, where it does: a sum of shares in units of the solver."""
 
 
 def probe(
@@ -66,15 +67,15 @@ def probe(
     """
     solver_module()
     spent, nearest = 0.0, start
-    for share, slack in _ATTEMPTS:
-        tried = attempt(table, fps, seconds * share, workers, nearest, seed, slack)
+    for share, slack, tied in _ATTEMPTS:
+        tried = _attempt(table, fps, seconds * share, workers, nearest, seed, slack, tied)
         spent, nearest = spent + tried.seconds, tried.placement or nearest
-        if tried.status != "unknown":
+        if tried.status == "feasible" or (tried.status == "infeasible" and not tied):
             return replace(tried, seconds=spent)
     return Probe(fps, "unknown", spent, nearest)
 
 
-def attempt(
+def _attempt(
     table: DemandTable,
     fps: float,
     seconds: float,
@@ -82,10 +83,10 @@ def attempt(
     start: Placement | None,
     seed: int,
     slack: bool,
-    free: frozenset[int] | None = None,
+    tied: bool,
 ) -> Probe:
     cp_model = solver_module()
-    problem = _Problem(cp_model.CpModel(), table, fps, slack, start if free else None, free or frozenset())
+    problem = _Problem(cp_model.CpModel(), table, fps, slack, tied)
     if not problem.possible:
         return Probe(fps, "infeasible", 0.0)
     if start is not None:
@@ -99,8 +100,7 @@ def attempt(
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         exceeds = slack and solver.objective_value > 0
         proven = "infeasible" if status == cp_model.OPTIMAL else "unknown"
-        excess = solver.objective_value if slack else 0.0
-        return Probe(fps, proven if exceeds else "feasible", spent, problem.placement(solver), excess)
+        return Probe(fps, proven if exceeds else "feasible", spent, problem.placement(solver))
     if status == cp_model.MODEL_INVALID:
         raise RuntimeError(f"invalid model at {fps} fps: {problem.model.validate()}")
     return Probe(fps, "infeasible" if status == cp_model.INFEASIBLE and not slack else "unknown", spent)
@@ -118,9 +118,7 @@ def solver_module() -> Any:
 class _Problem:
     """The Booleans and constraints of one throughput."""
 
-    def __init__(
-        self, model: Any, table: DemandTable, fps: float, slack: bool, kept: Placement | None, free: frozenset[int]
-    ) -> None:
+    def __init__(self, model: Any, table: DemandTable, fps: float, slack: bool, tied: bool) -> None:
         self.model, self.table, self.fps, self.slack = model, table, fps, slack
         self._excess: list[Any] = []
         graph, nodes = table.graph, table.cluster.nodes
@@ -145,10 +143,9 @@ class _Problem:
         self._resources()
         self._crossings()
         self._network()
-        if kept is None:
-            self._order_of_equal_nodes()
-        else:
-            self._keep(kept, free)
+        self._order_of_equal_nodes()
+        if tied:
+            self._tie()
         if slack:
             model.minimize(sum(self._excess))
 
@@ -262,14 +259,15 @@ class _Problem:
                 self.model.add_implication(self.at[stage, before], now)
                 used = now
 
-    def _keep(self, kept: Placement, free: frozenset[int]) -> None:
-        """Only stages on the ``free`` nodes move, and only among them."""
-        for stage, home in enumerate(kept.node):
-            for n in self._nodes if home in free else ():
-                if n not in free:
-                    self.model.add(self.at[stage, n] == 0)
-            if home not in free:
-                self.model.add(self.at[stage, home] == 1)
+    def _tie(self) -> None:
+        """Stages without multiply-accumulates on the node of the one stage that they read."""
+        graph = self.table.graph
+        for stage in self._stages:
+            into = [edge.source for edge in graph.edges if edge.target == stage]
+            streams = not any(layer.name in self.table.bounds for layer in graph.stages[stage].layers)
+            if streams and len(into) == 1 and into[0] not in graph.on_host and stage not in graph.on_host:
+                for n in self._nodes:
+                    self.model.add(self.at[stage, n] == self.at[into[0], n])
 
     def hint(self, start: Placement) -> None:
         """Begin with a known placement."""

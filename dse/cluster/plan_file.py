@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dse.cluster.planner import Plan
+from dse.cluster.simulate import simulate
 from dse.cluster.usage import RESOURCE_NAMES, Usage
 from dse.errors import InputError
 from dse.results import SCHEMA_VERSION
 from dse.schema import plain
 
-__all__ = ["plan_json", "read_plan", "write_plan"]
+__all__ = ["plan_json", "read_plan", "simulation_json", "write_plan"]
+
+MAX_SIMULATED = 64
+"""Frames of a batch that are simulated: enough for a steady pipeline."""
 
 MAX_PLAN_BYTES = 50_000_000
 
@@ -47,6 +52,19 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "stages": _stages(plan),
         "edges": _edges(plan),
     }
+    result: dict[str, Any] = plain(content)
+    return result
+
+
+def simulation_json(plan: Plan) -> dict[str, Any]:
+    """A batch of the plan simulated, up to MAX_SIMULATED frames of it; the plan must have a placement."""
+    assert plan.found.placement is not None
+    frames = min(plan.batch_size, MAX_SIMULATED)
+    done = simulate(plan.table, plan.found.placement, plan.fps, frames)
+    names = ("frames", "planned_fps", "steady_fps", "batch_fps", "fill_s", "frames_s", "update_s")
+    content = {name: getattr(done, name) for name in names}
+    content["link_busy"] = dict(zip((n.name for n in plan.table.cluster.nodes), done.link_busy, strict=True))
+    content["stages"] = [asdict(stage) for stage in done.stages]
     result: dict[str, Any] = plain(content)
     return result
 

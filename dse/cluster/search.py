@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dse.cluster.annealing import annealed
 from dse.cluster.bounds import LEAST_FPS, Bound, aggregate_bound, static_shortage
 from dse.cluster.demand import DemandTable
 from dse.cluster.placement import Placement, Probe, probe
@@ -15,6 +16,9 @@ __all__ = ["Found", "SearchSettings", "fastest_placement"]
 
 FIRST_SHARE = 0.9
 """The first probe, as a share of the aggregate bound."""
+
+MOVES = 12_000
+"""Moves of annealing before the first probe: two or three seconds."""
 
 FIRST_PATIENCE_S = 4.0
 """Seconds that a probe may take until bisection has met an undecided one."""
@@ -64,17 +68,24 @@ def fastest_placement(
     if static_shortage(table):
         found.bound_fps = 0.0
         return found
-    if start is not None and (fps := reached_fps(table, start)) > 0:
-        found.fps, found.placement = fps, start
+    end = time.monotonic() + settings.seconds
+    if settings.report:
+        settings.report("a first placement")
     try:
-        _bisect(table, settings, found, limit)
+        near, fps = annealed(table, FIRST_SHARE * limit, MOVES, settings.seed)
+        if start is not None:
+            near, fps = max((near, fps), (start, reached_fps(table, start)), key=lambda pair: pair[1])
+        if fps > 0:
+            found.fps, found.placement = fps, near
+        _bisect(table, settings, found, limit, near, end)
     except KeyboardInterrupt:
         found.interrupted = True
     return found
 
 
-def _bisect(table: DemandTable, settings: SearchSettings, found: Found, limit: float) -> None:
-    end = time.monotonic() + settings.seconds
+def _bisect(
+    table: DemandTable, settings: SearchSettings, found: Found, limit: float, near: Placement, end: float
+) -> None:
     ceiling = limit
     """Below it a probe is worth trying: lowered by undecided probes too, and raised again when bisection has met it."""
     patience = min(settings.seconds / 8, FIRST_PATIENCE_S)
@@ -85,7 +96,14 @@ def _bisect(table: DemandTable, settings: SearchSettings, found: Found, limit: f
             best = f"best {found.fps:,.1f}, " if found.fps else ""
             settings.report(f"{best}bound {found.bound_fps:,.1f}, trying {fps:,.1f} fps")
         seed = settings.seed + len(found.probes)
-        tried = probe(table, fps, min(patience, left), settings.workers, found.placement, seed)
+        tried = probe(
+            table,
+            fps,
+            min(patience if found.fps else 3 * patience, left),
+            settings.workers,
+            found.placement or near,
+            seed,
+        )
         found.probes.append(tried)
         first = not found.fps
         if tried.placement is not None:
