@@ -53,6 +53,8 @@ def training_scenario(
     origins = ", ".join(f"{count} from {name}" for name, count in costs.origins.items())
     counts = f"{len(graph.tasks)} tasks, {len(graph.candidates)} offloadable"
     shares = f"{mac_share:g} of its peak operations, {stream_share:g} of its bandwidth"
+    if workload.precision.name not in gpu.peak_flops:
+        shares += f", in fp32 because it has no {workload.precision.name}"
     assumptions = {
         "step": f"{graph.name}, {workload.precision.name}: {counts}",
         "GPU times": f"{origins} ({gpu.part} at {shares})",

@@ -134,6 +134,17 @@ def test_the_printed_rule_of_the_paper_leaves_no_schedule_under_its_cap(dse):
     assert "no assignment of operations stays within 230 W" in done.out
 
 
+def test_nothing_to_offload_is_said(dse):
+    done = dse("offload", "simulate", "-n", "lenet10", "-b", 16, "--link", "0.001", "--evaluations", 50)
+    assert "operations that an FPGA could run: each is best left on the GPU" in done.out
+    assert "+0.0 %" in done.out
+
+
+def test_a_format_that_the_card_lacks_is_said(dse):
+    words = ("-n", "lenet10", "-b", 16, "--precision", "int8", "--evaluations", 5)
+    assert "in fp32 because it has no int8" in dse("offload", "simulate", *words).out
+
+
 def test_several_gpus_and_fpgas(dse):
     words = ("-n", "lenet10", "-b", 16, "--gpus", 2, "--fpgas", 3, "--link", "inf", "--evaluations", 60, "--json")
     content = dse("offload", "simulate", *words).json

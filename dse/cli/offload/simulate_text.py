@@ -122,4 +122,6 @@ def _kinds(simulation: Simulation) -> Table:
     ]
     total = sum(kind.offloaded for kind in simulation.kinds)
     title = f"offloaded: {total} of {sum(kind.tasks for kind in simulation.kinds)} operations that an FPGA could run"
+    if not rows:
+        return Table(f"{title}: each is best left on the GPU", ("",), (), "l")
     return Table(title, ("operation", "phase", "tasks", "on the GPU", "on the FPGA"), rows, "llrrr")
