@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dse.cli.cluster_text import breach_table, check_text, print_plan, print_scale
+from dse.cli.cluster_text import breach_table, check_text, print_arrangements, print_plan, print_scale
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK, VerbGroup
 from dse.cli.options import MAX_BATCH, MAX_JOBS, Json, NetworkName, PrecisionName, Quiet, fraction, whole
 from dse.cli.output import print_json, print_tables
@@ -82,6 +83,8 @@ def plan_verb(
             if report is not None:
                 report("simulating a batch")
             content["simulation"] = simulation_json(result)
+        if not content["feasible"] and not result.found.interrupted:
+            content["explanation"] = _explanation(result, arguments["workers"], report)
     if output is not None:
         write_plan(content, output)
     if as_json:
@@ -134,6 +137,44 @@ def scale_verb(
     return OK if any(row["feasible"] for row in rows) else NOTHING_FEASIBLE
 
 
+@cluster.command("best")
+def best_verb(
+    network: NetworkName,
+    cluster_name: ClusterName,
+    nodes: Nodes = "",
+    time_limit: TimeLimit = "20",
+    gap: Gap = "0.02",
+    micro_batch: MicroBatch = "4",
+    batch: BatchSize = "128",
+    precision: PrecisionName = "fp32",
+    reading: ReadingName = "free",
+    jobs: Jobs = "2",
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> int:
+    """Compare data, layer and model parallelism and their mixes on the boards; the time limit is for each plan."""
+    from dse.cluster.arrangement import arrangements
+    from dse.cluster.cluster_file import load_cluster
+
+    arguments = _arguments(network, time_limit, gap, micro_batch, batch, precision, reading, jobs)
+    boards = load_cluster(cluster_name)
+    count = whole("--nodes", nodes, 1, len(boards.nodes)) if nodes else len(boards.nodes)
+    with status_line(quiet or as_json) as report:
+        found = arrangements(arguments.pop("network"), boards, count, report=report, **arguments)
+    rows = [
+        {
+            "groups": one.groups, "boards": one.boards, "kind": one.kind, "how": one.how, "fps": one.fps or None,
+            "pipeline_fps": one.pipeline_fps or None, "all_reduce_s": one.all_reduce_s, "slices": dict(one.slices),
+        }
+        for one in found
+    ]  # fmt: skip
+    if as_json:
+        print_json({"network": network, "cluster": boards.name, "nodes": count, "arrangements": rows})
+    elif not quiet:
+        print_arrangements(rows, f"{network} on {count} nodes of {boards.name}, batch {batch}, {precision}")
+    return OK if found and found[0].fps else NOTHING_FEASIBLE
+
+
 @cluster.command("check")
 def check_verb(
     file: Annotated[Path, typer.Argument(metavar="PLAN.json", help="A plan that `dse cluster plan -o` wrote.")],
@@ -178,8 +219,24 @@ def _plan(
     arguments: dict[str, Any], cluster_name: str, count: int | None, slices: list[str] | None, report: Any
 ) -> Plan:
     from dse.cluster import plan
+    from dse.cluster.auto_slices import best_slices
 
-    return plan(cluster=cluster_name, nodes=count, slices=_slices(slices or []), report=report, **arguments)
+    def make(sizes: Mapping[str, int]) -> Plan:
+        return plan(cluster=cluster_name, nodes=count, slices=sizes, report=report, **arguments)
+
+    return best_slices(make) if slices == ["auto"] else make(_slices(slices or []))
+
+
+def _explanation(result: Plan, workers: int, report: Any) -> dict[str, Any] | None:
+    """Why nothing fits, unless that is not known."""
+    from dse.cluster.explain import explain
+
+    if result.found.bound_fps > 0 and not any(p.status == "infeasible" for p in result.found.probes):
+        return None
+    if report is not None:
+        report("looking for the smallest change that fits")
+    why = explain(result.table, workers)
+    return {"missing": why.missing, "changes": list(why.changes)}
 
 
 def _slices(texts: list[str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from dse.cli.output import Table, number, print_tables, share
 if TYPE_CHECKING:
     from dse.cluster.check import Breach
 
-__all__ = ["breach_table", "check_text", "print_plan", "print_scale"]
+__all__ = ["breach_table", "check_text", "print_arrangements", "print_plan", "print_scale"]
 
 _TITLES = {
     "dsp": "DSP",
@@ -36,6 +36,8 @@ def print_plan(content: Mapping[str, Any]) -> None:
         print(f"note: {note}")
     if not content["feasible"]:
         print(_nothing(content))
+        for line in _explained(content.get("explanation")):
+            print(line)
         return
     print(f"  throughput {content['fps']:,.1f} fps, gap to the proven bound {share(content['gap'], '.2f')}")
     print(f"  bound      {content['bound_fps']:,.1f} fps; {_bound(content['aggregate'], 'aggregate')}")
@@ -52,6 +54,13 @@ def _nothing(content: Mapping[str, Any]) -> str:
     if content["bound_fps"] == 0 or any(p["status"] == "infeasible" for p in content["probes"]):
         return f"does not fit: {_bound(content['aggregate'], 'aggregate bound')}"
     return f"no placement found in the time; {_search(content['probes'])}; undecided is not infeasible"
+
+
+def _explained(why: Mapping[str, Any] | None) -> list[str]:
+    if why is None:
+        return []
+    changes = [f"  fits with {text}" for text in why["changes"]] or ["  none of the changes tried fits"]
+    return [f"  missing  {why['missing']}", *changes]
 
 
 def _resource(bound: Mapping[str, Any]) -> str:
@@ -141,6 +150,24 @@ def print_scale(rows: Sequence[Mapping[str, Any]]) -> None:
     first = rows[0]
     title = f"{first['network']['name']} on {first['cluster']['name']}, reading {first['reading']}"
     print_tables(Table(title, columns, cells, "rrrrrrl"))
+
+
+def print_arrangements(rows: Sequence[Mapping[str, Any]], title: str) -> None:
+    """One line for each arrangement, fastest first."""
+    cells = [
+        (
+            row["kind"],
+            f"{row['groups']} x {row['boards']}",
+            row["how"],
+            ", ".join(f"{group}:{count}" for group, count in row["slices"].items()),
+            f"{row['fps']:,.1f}" if row["fps"] else "does not fit",
+            f"{row['pipeline_fps']:,.1f}" if row["fps"] else "",
+            f"{1e3 * row['all_reduce_s']:,.2f} ms" if row["groups"] > 1 and row["fps"] else "",
+        )
+        for row in rows
+    ]
+    columns = ("parallelism", "groups x boards", "how", "slices", "fps with update", "fps", "sum of gradients")
+    print_tables(Table(title, columns, cells, "llllrrr"))
 
 
 def breach_table(breaches: Sequence[Breach]) -> Table:

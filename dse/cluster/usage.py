@@ -12,8 +12,9 @@ from dse.cluster.bounds import Bound, largest_fps
 from dse.cluster.demand import DemandTable
 from dse.cluster.hardware import NODE_RESOURCES
 from dse.cluster.placement import Placement
+from dse.cluster.stages import Edge
 
-__all__ = ["RESOURCE_NAMES", "Usage", "binding", "reached_fps", "usage"]
+__all__ = ["RESOURCE_NAMES", "Usage", "binding", "crossing_edges", "reached_fps", "usage"]
 
 RESOURCE_NAMES = (*NODE_RESOURCES, "egress_bits_per_s", "ingress_bits_per_s", "connections")
 """Columns of a usage."""
@@ -85,14 +86,19 @@ def binding(table: DemandTable, placement: Placement, fps: float) -> Bound:
     return Bound(fps, name, f"node {label}, most of it {table.graph.stages[stage].name}")
 
 
+def crossing_edges(table: DemandTable, placement: Placement, node: int) -> list[Edge]:
+    """The edges that enter or leave a node, the largest first."""
+    found = [
+        edge
+        for edge in table.graph.edges
+        if (placement.node[edge.source] == node) != (placement.node[edge.target] == node)
+    ]
+    return sorted(found, key=lambda edge: -max(edge.forward, edge.backward))
+
+
 def _largest_edges(table: DemandTable, placement: Placement, node: int) -> str:
     """The edges of a node that cross, the largest first, three at most."""
-    found = [
-        (max(e.forward, e.backward), table.graph.label(e))
-        for e in table.graph.edges
-        if (placement.node[e.source] == node) != (placement.node[e.target] == node)
-    ]
-    names = [label for _, label in sorted(found, key=lambda item: -item[0])]
+    names = [table.graph.label(edge) for edge in crossing_edges(table, placement, node)]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
