@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 import random
 
-from dse.offload import Cost, Platform, Task, TaskGraph
+from dse import Workload, load_network
+from dse.offload import Cost, Platform, Simulation, Task, TaskGraph, load_profile, simulate
+from dse.offload.gpu_model import load_gpu
+from dse.offload.scenario import training_scenario
+from dse.workload import precision_named
 
 
 def random_graph(seed: int, tasks: int, gpus: int = 1, both: float = 0.7) -> TaskGraph:
@@ -42,3 +46,11 @@ def random_machine(seed: int, gpus: int = 1) -> Platform:
         compute_share=draw.choice([1.0, 0.5]),
         cap_w=draw.choice([math.inf, 200.0 * gpus + 250, 150.0 * gpus + 150]),
     )
+
+
+def simulated_step() -> Simulation:
+    """AlexNet under a cap that binds, with operations on the FPGA and transfers."""
+    work = Workload(load_network("alexnet"), 64, precision_named("fp32"))
+    scenario = training_scenario(work, load_gpu("v100"), load_profile("hype_table1"))
+    machine = Platform(fpga_idle_w=13.0, cap_w=320.0, dvfs_levels=(1.0, 0.8))
+    return simulate(scenario.graph, machine, "cap", evaluations=40)

@@ -1,38 +1,23 @@
-"""The report of a simulated step: its data, and the page in a real browser."""
+"""The report of a simulated step: its data and its page (tests/browser has it in a real browser)."""
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import math
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
 
-from dse import Workload, load_network
-from dse.offload import Platform, Simulation, load_profile, simulate
-from dse.offload.gpu_model import load_gpu
-from dse.offload.scenario import training_scenario
-from dse.reports.offload import comparison_data, render_offload, write_offload_report
+from dse.offload import Platform, Simulation, simulate
+from dse.reports.offload import comparison_data, render_offload
 from dse.reports.offload_figure import power_figure, timeline_figure
 from dse.reports.offload_timeline import power_data, timeline_data
-from dse.workload import precision_named
-from tests.browser.conftest import browser
-from tests.browser.test_report import Opened, open_report, overflow
-
-__all__ = ["browser"]
-
-NASTY = "<script>document.title='broken'</script><b>net</b>"
+from tests.offload.made_graphs import simulated_step
 
 
 @pytest.fixture(scope="module")
 def simulation() -> Simulation:
-    work = Workload(load_network("alexnet"), 64, precision_named("fp32"))
-    scenario = training_scenario(work, load_gpu("v100"), load_profile("hype_table1"))
-    machine = Platform(fpga_idle_w=13.0, cap_w=320.0, dvfs_levels=(1.0, 0.8))
-    return simulate(scenario.graph, machine, "cap", evaluations=40)
+    return simulated_step()
 
 
 def test_the_timeline_has_every_run_and_transfer(simulation: Simulation) -> None:
@@ -84,23 +69,3 @@ def test_the_page_says_what_it_rests_on_and_is_the_same_every_time(simulation: S
 def test_a_cap_that_nothing_meets_is_said(simulation: Simulation) -> None:
     impossible = simulate(simulation.graph, Platform(cap_w=45.0), "cap", evaluations=5)
     assert "No assignment of operations stays within 45 W." in render_offload(impossible, {})
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, simulation: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    path = tmp_path_factory.mktemp("offload") / "timeline.html"
-    nasty = dataclasses.replace(simulation, graph=dataclasses.replace(simulation.graph, name=NASTY))
-    write_offload_report(nasty, path, {"profile": NASTY})
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
-    yield from open_report(browser, path, 1000)
-
-
-def test_a_browser_draws_it_quietly_offline_and_runs_no_names(opened: Opened) -> None:
-    assert opened.messages == []
-    assert all(url.startswith(("data:", "blob:", "file:")) for url in opened.requests)
-    bars = opened.page.evaluate("document.querySelectorAll('#timeline .barlayer path').length")
-    assert bars > 50
-    assert opened.page.evaluate("document.querySelectorAll('#power .scatterlayer path.js-line').length") == 2
-    assert opened.page.title().startswith(NASTY)
-    assert opened.page.locator("main b").count() == 0
-    assert overflow(opened.page) <= 0
