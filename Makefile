@@ -16,6 +16,7 @@ test: system lint
 
 verify: setup-test
 	$(BIN)/python -m tests.rtl.engine_matrix --jobs $(JOBS)
+	$(BIN)/python -m tests.rtl.engine_utilisation
 
 lint: setup-test
 	$(BIN)/ruff check .

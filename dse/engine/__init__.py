@@ -6,6 +6,7 @@ from dse.engine.hardware import EngineParameters
 from dse.engine.images import EngineLayout
 from dse.engine.nest import Convolution, PhaseNest, Tiling, phase_nest
 from dse.engine.tiling import buffer_words, fit_tiling
+from dse.engine.timing import command_cycles
 
 __all__ = [
     "COMMAND_FIELDS",
@@ -17,6 +18,7 @@ __all__ = [
     "Tiling",
     "buffer_words",
     "command",
+    "command_cycles",
     "command_words",
     "compute_cycles",
     "fit_tiling",

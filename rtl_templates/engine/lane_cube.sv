@@ -81,6 +81,10 @@ module lane_cube #(
     end
   end
 
+  logic sum_step, grad_step;
+  assign sum_step  = valid_q[TreeLatency] && !weight_grad_i;
+  assign grad_step = valid_q[GradLatency] && weight_grad_i;
+
   // Sums over `in`.
   logic [Sums-1:0][AccWidth-1:0] sum_acc_q;
   for (genvar s = 0; s < Sums; s++) begin : gen_sum
@@ -95,7 +99,7 @@ module lane_cube #(
       .valid_o(unused_valid), .sum_o(sum)
     );
     always_ff @(posedge clk_i) begin
-      if (valid_q[TreeLatency]) sum_acc_q[s] <= (first_q[TreeLatency] ? '0 : sum_acc_q[s]) + AccWidth'(sum);
+      if (sum_step) sum_acc_q[s] <= (first_q[TreeLatency] ? '0 : sum_acc_q[s]) + AccWidth'(sum);
     end
   end
 
@@ -110,7 +114,7 @@ module lane_cube #(
         .valid_o(unused_valid), .sum_o(sum)
       );
       always_ff @(posedge clk_i) begin
-        if (valid_q[GradLatency]) grad_acc_q[n][m] <= (first_q[GradLatency] ? '0 : grad_acc_q[n][m]) + AccWidth'(sum);
+        if (grad_step) grad_acc_q[n][m] <= (first_q[GradLatency] ? '0 : grad_acc_q[n][m]) + AccWidth'(sum);
       end
     end
   end
@@ -129,8 +133,8 @@ module lane_cube #(
       grad_done_q <= 1'b0;
       grad_out_q  <= 1'b0;
     end else begin
-      sum_done_q  <= valid_q[TreeLatency] && last_q[TreeLatency] && !weight_grad_i;
-      grad_done_q <= valid_q[GradLatency] && last_q[GradLatency] && weight_grad_i;
+      sum_done_q  <= sum_step && last_q[TreeLatency];
+      grad_done_q <= grad_step && last_q[GradLatency];
       if (grad_done_q) grad_out_q <= 1'b1;
       else if (out_last) grad_out_q <= 1'b0;
     end

@@ -17,6 +17,7 @@ from dse.engine import (
     EngineLayout,
     EngineParameters,
     Tiling,
+    command_cycles,
     compute_cycles,
     phase_nest,
 )
@@ -120,6 +121,24 @@ def test_the_lanes_work_as_long_as_the_schedule_says(bench_of: BenchFactory, pha
     cycles = compute_cycles(bench.hw, job.nest, job.tiling)
     assert outcome.steps == 144 * 9 * (4 * 2 if phase == "input_grad" else 3 * 2)  # pixels, taps, groups of m and n
     assert cycles <= outcome.cycles <= cycles + 1400  # the first load and the last store
+
+
+@pytest.mark.parametrize("name", ["channel 3x5", "all of them"])
+def test_cycles_are_predicted(bench_of: BenchFactory, name: str) -> None:
+    """With an ideal memory: most to the cycle, none off by more than 5 % or 10 cycles, the sum within 0.5 %."""
+    bench, rng = bench_of(name), np.random.default_rng(5)
+    simulated, predicted = [], []
+    for conv in LAYERS.values():
+        for phase in PHASES:
+            job = make_job(bench.hw, conv, phase)
+            job = make_job(bench.hw, conv, phase, other_tiling(job, bench, rng))
+            latency = int(rng.integers(0, 12))
+            simulated.append(check(bench, job, Behaviour(latency=latency)).cycles)
+            predicted.append(command_cycles(bench.hw, job.nest, job.tiling, latency))
+    off = np.abs(np.array(simulated) - predicted)
+    assert np.mean(off <= 1) > 0.6
+    assert (off <= np.maximum(0.05 * np.array(simulated), 10)).all()
+    assert abs(sum(simulated) - sum(predicted)) < 0.005 * sum(simulated)
 
 
 def test_one_wrong_byte_is_noticed(bench_of: BenchFactory) -> None:

@@ -1,0 +1,183 @@
+"""Cycles of a command on the engine, tile by tile, if the memory gives and takes a beat a cycle on every port.
+
+The four units of the engine (feature loader, operand loader, compute, store) walk the same tiles; each waits only for
+halves of the double buffers. The recurrence below follows them with the latencies of the RTL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from dse.engine.hardware import EngineParameters
+from dse.engine.images import EngineLayout
+from dse.engine.nest import PhaseNest, Tiling
+
+__all__ = ["command_cycles"]
+
+_READ_DELAY = 3
+"""From the registers of a step to the lanes (``ReadDelay`` of conv_engine.sv)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """Indices (set, m, n, b, rows) and sizes in blocks, and what the tile shares with the one before it."""
+
+    index: tuple[int, int, int, int, int]
+    m_blocks: int
+    n_blocks: int
+    b_blocks: int
+    row: int
+    rows: int
+    keeps_features: bool
+    keeps_operand: bool
+    starts_sum: bool
+    ends_sum: bool
+
+
+def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> Iterator[_Tile]:
+    block, gradient = hw.channel_block, nest.phase == "weight_grad"
+    totals = {
+        "m": (-(-nest.m // block), tiling.m_groups * hw.um // block),
+        "n": (-(-nest.n // block), tiling.n_groups * hw.un // block),
+        "b": (-(-nest.batch // hw.ub), tiling.b_blocks),
+        "r": (nest.row.extent, tiling.rows),
+    }
+    counts = {"g": nest.sets, **{key: -(-total // tile) for key, (total, tile) in totals.items()}}
+    order = "gmnbr" if gradient else "gmbrn"
+    before: dict[str, int] | None = None
+    for indices in product(*(range(counts[key]) for key in order)):
+        at = dict(zip(order, indices, strict=True))
+        size = {key: min(tile, total - at[key] * tile) for key, (total, tile) in totals.items()}
+        keeps_features = before is not None and all(before[key] == at[key] for key in "gnbr")
+        keeps_operand = before is not None and all(before[key] == at[key] for key in ("gmbr" if gradient else "gmn"))
+        inner = "br" if gradient else "n"
+        yield _Tile(
+            (at["g"], at["m"], at["n"], at["b"], at["r"]), size["m"], size["n"], size["b"],
+            at["r"] * tiling.rows, size["r"], keeps_features, keeps_operand,
+            all(at[key] == 0 for key in inner), all(at[key] == counts[key] - 1 for key in inner),
+        )  # fmt: skip
+        before = at
+
+
+@dataclass
+class _Halves:
+    """When the halves of a double buffer become free: the earliest of the last two."""
+
+    freed: list[int]
+
+    def free_at(self) -> int:
+        return self.freed[-2]
+
+
+def command_cycles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int = 1, raw: bool = False) -> int:
+    """Cycles from the acceptance of a command to done_o.
+
+    ``latency`` is the memory's: cycles from the one after a DMA command is taken to its first beat, and from the last
+    beat written to its response.
+    """
+    return _Timing(hw, nest, tiling, latency, raw).run()
+
+
+class _Timing:
+    def __init__(self, hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int, raw: bool) -> None:
+        self.hw, self.nest, self.tiling, self.latency = hw, nest, tiling, latency
+        self.gradient = nest.phase == "weight_grad"
+        conv = nest.conv
+        self.weights = EngineLayout.weights(hw, conv)
+        outer = EngineLayout.features(hw, conv, of_output=True)
+        inner = EngineLayout.features(hw, conv, of_output=False)
+        self.feature = outer if nest.phase == "input_grad" else inner
+        self.error = outer
+        if self.gradient:
+            self.result = EngineLayout.weights(hw, conv, raw)
+        else:
+            self.result = EngineLayout.features(hw, conv, of_output=nest.phase == "forward", raw=raw)
+        self.kernel = conv.window.kernel[0] * conv.window.kernel[1]
+
+    def run(self) -> int:
+        # Times are the cycle in which a unit is in the state meant; the walkers are active from cycle 1 on.
+        features, operands, sums = (_Halves([0, 0]) for _ in range(3))
+        load_a, load_b, compute, store = 2, 1, 1, 1
+        ready_a = ready_b = 0
+        last_sum = -self.hw.un
+        for tile in _tiles(self.hw, self.nest, self.tiling):
+            load_a, ready_a = self._load_features(tile, load_a, ready_a, features)
+            load_b, ready_b = self._load_operand(tile, load_b, ready_b, operands)
+            begin = max(compute, ready_a, ready_b, sums.free_at() if tile.starts_sum else 0)
+            end, last_sum = self._compute(tile, begin, last_sum)
+            compute = end + 1
+            features.freed[-1] = operands.freed[-1] = end + 2 + _READ_DELAY
+            if tile.ends_sum:
+                store, freed = self._store(tile, end, store)
+                sums.freed.append(freed)
+        return store + self._finish()
+
+    def _load_features(self, tile: _Tile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
+        if tile.keeps_features:
+            return start + 2, ready
+        axis = self.nest.row
+        top = axis.start + tile.row * axis.stride
+        window = (tile.rows - 1) * axis.stride + axis.taps
+        rows = max(min(top + window, axis.operand) - max(top, 0), 0)
+        wait = max(start + 1 + window + 1, halves.free_at())
+        load = 0
+        if rows:
+            row = max(self.feature.row_beats, self.nest.column.operand)
+            load = rows * tile.n_blocks * tile.b_blocks * row + 2 + self.latency
+        done = wait + 1 + load
+        halves.freed.append(1 << 60)
+        return done + 1, done + 1
+
+    def _load_operand(self, tile: _Tile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
+        if tile.keeps_operand:
+            return start + 2, ready
+        wait = max(start + 1, halves.free_at())
+        if self.gradient:
+            row = max(self.error.row_beats, self.nest.conv.out_size[1])
+            load = tile.m_blocks * tile.b_blocks * tile.rows * row
+        else:
+            load = tile.m_blocks * tile.n_blocks * max(self.weights.row_beats, self.kernel * self.hw.channel_block)
+        done = wait + 1 + load + 2 + self.latency
+        halves.freed.append(1 << 60)
+        return done + 1, done + 1
+
+    def _compute(self, tile: _Tile, begin: int, last_sum: int) -> tuple[int, int]:
+        """Cycle of the last step of a tile that begins in cycle ``begin``, and of its last sum."""
+        hw = self.hw
+        m, n = -(-tile.m_blocks * hw.channel_block // hw.um), -(-tile.n_blocks * hw.channel_block // hw.un)
+        pixels = tile.b_blocks * -(-tile.rows // hw.ur) * -(-self.nest.column.extent // hw.uc)
+        taps = sum(self.nest.row.class_taps()) * sum(self.nest.column.class_taps())
+        if not self.gradient:
+            return begin + m * pixels * n * taps, last_sum
+        sums = m * n * taps
+        first = max(begin + pixels, last_sum + hw.un)
+        end = first + (sums - 1) * max(pixels, hw.un)
+        return end, end
+
+    def _store(self, tile: _Tile, end: int, start: int) -> tuple[int, int]:
+        """(Cycle in which the store is idle again, cycle from which the half is free.)"""
+        hw, nest = self.hw, self.nest
+        if self.gradient:
+            arrives = end + 1 + _READ_DELAY + 1 + (hw.ub * hw.ur * hw.uc - 1).bit_length() + 2 + hw.un
+        else:
+            arrives = end + 1 + _READ_DELAY + 1 + (hw.un - 1).bit_length() + 2
+        prepare = max(nest.row.first_class if tile.row == 0 else 0, nest.column.first_class)
+        wait = max(start + 2 + prepare, arrives + 1)
+        if self.gradient:
+            cells = tile.m_blocks * tile.n_blocks * max(self.kernel * hw.channel_block, self.result.row_beats)
+            if self.weights.group_set > 1:
+                cells += tile.m_blocks * (hw.channel_block + 1) - 1
+        else:
+            first = nest.row.first_class
+            top = max(tile.row * nest.row.classes - first, 0)
+            bottom = min((tile.row + tile.rows) * nest.row.classes - first, nest.row.result)
+            row = max(nest.column.result, self.result.row_beats)
+            cells = tile.m_blocks * tile.b_blocks * (bottom - top) * row
+        done = wait + 1 + 1 + cells + 3
+        return done + 1, done + 1
+
+    def _finish(self) -> int:
+        """From the last cell in the packer to done_o."""
+        return self.latency + 5
