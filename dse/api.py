@@ -16,7 +16,7 @@ from dse.model import ParallelismModel, Tiling
 from dse.network import Network
 from dse.networks import load_network
 from dse.registry import family_named
-from dse.workload import Workload, precision_named
+from dse.workload import Workload, optimiser_named, precision_named
 
 __all__ = ["estimate"]
 
@@ -29,6 +29,7 @@ def estimate(
     *,
     batch_size: int = 128,
     precision: str = "fp32",
+    optimiser: str = "sgd",
     reading: str = "",
     detail: bool = True,
     tiling: Tiling | None = None,
@@ -37,9 +38,9 @@ def estimate(
 
     ``network``, ``device`` and ``family`` are loaded objects, names that ``dse list`` shows or (not for a family) paths
     of TOML files. ``point`` gives every parameter of the family's search space one whole number (shape S = ()) or an
-    array of N (shape S = (N,)); arrays are broadcast. ``batch_size`` is in samples per iteration. ``reading`` names a
-    setting of the formulas, ``""`` the family's first. ``tiling`` fixes the tiles of named layers and phases; every
-    other tile is the best there is.
+    array of N (shape S = (N,)); arrays are broadcast. ``batch_size`` is in samples per iteration, ``optimiser`` sgd,
+    momentum or adam. ``reading`` names a setting of the formulas, ``""`` the family's first. ``tiling`` fixes the tiles
+    of named layers and phases; every other tile is the best there is.
 
     The result has cycles, seconds, joules and bytes per iteration, samples per second, watts and counts of blocks, each
     float [S], and ``feasible``, bool [S]. With ``detail`` it has the same per layer and phase, [S, L, P], which takes
@@ -49,7 +50,10 @@ def estimate(
     out of range, a precision that the family or the device lacks, an unknown reading and an illegal tiling.
     """
     workload = Workload(
-        network if isinstance(network, Network) else load_network(network), batch_size, precision_named(precision)
+        network if isinstance(network, Network) else load_network(network),
+        batch_size,
+        precision_named(precision),
+        optimiser_named(optimiser),
     )
     board = device if isinstance(device, Device) else load_device(device)
     model = family if isinstance(family, ParallelismModel) else family_named(family)

@@ -61,6 +61,8 @@ class Diagnosis:
     nearest: Candidate
     smallest_board: str
     """Name of the smallest shipped board (by LUTs) with a feasible point; empty where none has."""
+    largest_batch: int | None = None
+    """Where DRAM is short, the most samples an iteration may have to fit it (0: none); else None."""
 
 
 def _no_points() -> pd.DataFrame:
@@ -98,6 +100,7 @@ class Cell:
     lanes: int
     """Multiplier-accumulator lanes of ``best``; 0 where there is none."""
     diagnosis: Diagnosis | None = None
+    optimiser: str = "sgd"
     network_reference: str = ""
     """What the command line takes for the network: its name, or the path of its file where it has none of its own."""
     device_reference: str = ""
@@ -144,6 +147,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "family": cell.family,
         "batch_size": cell.batch_size,
         "precision": cell.precision,
+        "optimiser": cell.optimiser,
         "evaluated": cell.evaluated,
         "search_s": cell.search_s,
         "proof": cell.proof.kind,

@@ -109,13 +109,14 @@ def cell_json(cell: Cell) -> dict[str, Any]:
             "short": dict(cell.diagnosis.short),
             "nearest": _candidate_json(cell.diagnosis.nearest),
             "smallest_board": cell.diagnosis.smallest_board,
+            "largest_batch": cell.diagnosis.largest_batch,
         }
     out: dict[str, Any] = plain(content)
     return out
 
 
 _SIMPLE = (
-    *_KEYS, "reading", "objectives", "method", "sampler", "seed", "evaluated", "search_s", "lanes",
+    *_KEYS, "optimiser", "reading", "objectives", "method", "sampler", "seed", "evaluated", "search_s", "lanes",
     "network_reference", "device_reference",
 )  # fmt: skip
 
@@ -145,7 +146,8 @@ def _candidate(content: Mapping[str, Any]) -> Candidate:
 def _cell(content: Mapping[str, Any], points: pd.DataFrame) -> Cell:
     proof, diagnosis, best = content["proof"], content["diagnosis"], content["best"]
     found_nothing = math.inf if proof["kind"] != "none" and best is not None else math.nan
-    simple = {name: content[name] for name in _SIMPLE}
+    simple = {name: content[name] for name in _SIMPLE if name != "optimiser"}
+    simple["optimiser"] = content.get("optimiser", "sgd")  # a result of before there was a choice
     simple |= {"objectives": tuple(content["objectives"]), "search_s": _number(content["search_s"])}
     return Cell(
         **simple,
@@ -167,6 +169,7 @@ def _cell(content: Mapping[str, Any], points: pd.DataFrame) -> Cell:
             {name: _number(value, math.inf) for name, value in diagnosis["short"].items()},
             _candidate(diagnosis["nearest"]),
             diagnosis["smallest_board"],
+            diagnosis.get("largest_batch"),
         ),
         points=points,
     )

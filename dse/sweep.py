@@ -22,7 +22,7 @@ from dse.search.collector import Limits
 from dse.search.pool import run_cells
 from dse.search.problem import Problem, check_objectives
 from dse.search.run_info import run_info
-from dse.workload import Precision, Workload, precision_named
+from dse.workload import Precision, Workload, optimiser_named, precision_named
 
 __all__ = ["Progress", "sweep"]
 
@@ -52,6 +52,7 @@ def sweep(
     *,
     batch_sizes: Sequence[int] = (128,),
     precision: str = "fp32",
+    optimiser: str = "sgd",
     objectives: Sequence[str] = ("latency",),
     search: str = "optuna",
     sampler: str = "tpe",
@@ -66,11 +67,12 @@ def sweep(
     """Find the best accelerator of every cell networks x devices x batch sizes x families, in that order.
 
     ``networks`` and ``devices`` are names, paths of TOML files or loaded objects; ``families`` names or models, None
-    for all that have ``precision``. ``objectives`` (minimised): latency [s/iteration], energy [J/iteration], dsp, bram
-    [RAMB36], bandwidth [B/s]. ``search`` "optuna" samples ``trials`` points with ``sampler`` and, with ``prove``, then
-    finds the proven optimum and the gap to it; "exhaustive" does the latter only. A cell's proof is given up after
-    ``proof_limit_s`` seconds, and its kind is then ``none``. ``reading`` applies to the families
-    that have it. ``jobs`` processes share the cells. The same ``seed`` gives the same result, whatever ``jobs``.
+    for all that have ``precision``. ``optimiser`` is sgd, momentum or adam. ``objectives`` (minimised): latency
+    [s/iteration], energy [J/iteration], dsp, bram [RAMB36], bandwidth [B/s]. ``search`` "optuna" samples ``trials``
+    points with ``sampler`` and, with ``prove``, then finds the proven optimum and the gap to it; "exhaustive" does the
+    latter only. A cell's proof is given up after ``proof_limit_s`` seconds, and its kind is then ``none``. ``reading``
+    applies to the families that have it. ``jobs`` processes share the cells. The same ``seed`` gives the same result,
+    whatever ``jobs``.
 
     Ctrl-C returns what was found so far, with ``run.interrupted``. Raises InputError, before any search, for whatever
     is unknown, given twice, out of range, or lacking in a named family or board.
@@ -81,7 +83,7 @@ def sweep(
     _check_jobs(jobs)
     nets = [item if isinstance(item, Network) else load_network(item) for item in _listed(networks, "network")]
     boards = [item if isinstance(item, Device) else load_device(item) for item in _listed(devices, "device")]
-    number_format = precision_named(precision)
+    number_format, updates = precision_named(precision), optimiser_named(optimiser)
     models = _models(families, number_format, reading)
     _no_repeats("network", [net.name for net in nets])
     _no_repeats("device", [board.name for board in boards])
@@ -91,7 +93,7 @@ def sweep(
     problems = [
         Problem.of(
             model,
-            Workload(net, size, number_format),
+            Workload(net, size, number_format, updates),
             board,
             objectives=names,
             reading=reading if reading in model.readings else "",

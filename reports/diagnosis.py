@@ -44,6 +44,11 @@ def _shortage(panel: Panel, cell: Cell) -> Shortage:
         if found.smallest_board
         else "No shipped board fits a design of this family."
     )
+    most = found.largest_batch
+    if most is not None:
+        board += f" The DRAM of {cell.device} holds " + (
+            f"batches of up to {most:,}." if most else "not even one sample."
+        )
     lacks = "; ".join(_lack(panel, cell, name, excess) for name, excess in short.items())
     text = f"The nearest point, {nearest} ({seconds(time_s)} an iteration), falls short: {lacks}. {board}"
     return Shortage(cell.family, short, nearest, time_s, found.smallest_board, command(cell, found.nearest), text)

@@ -64,6 +64,7 @@ def _head(result: ResultSet) -> str:
         "families": _listing(c.family for c in cells),
         "batch sizes": _listing(c.batch_size for c in cells),
         "precision": _listing(c.precision for c in cells),
+        "optimiser": _listing(c.optimiser for c in cells),
         "objectives": _listing(name for c in cells for name in c.objectives),
         "search": _listing(_search(c) for c in cells),
         "seed": str(run.seed),

@@ -118,6 +118,8 @@ def command(cell: Cell, candidate: Candidate) -> str:
     words = ["dse", "estimate", "-n", cell.network_reference or cell.network]
     words += ["-d", cell.device_reference or cell.device, "-m", cell.family, "-b", str(cell.batch_size)]
     words += ["--precision", cell.precision]
+    if cell.optimiser != "sgd":
+        words += ["--optimiser", cell.optimiser]
     if cell.reading:
         words += ["--reading", cell.reading]
     for name, value in candidate.point.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dse.cli.estimate_text import layer_table, resource_table, total_table, violation_text
+from dse.cli.estimate_text import batch_text, layer_table, resource_table, total_table, violation_text
 from dse.cli.guard import NOTHING_FEASIBLE, OK
 from dse.cli.options import (
     MAX_BATCH,
@@ -13,6 +13,7 @@ from dse.cli.options import (
     FamilyName,
     Json,
     NetworkName,
+    OptimiserName,
     PrecisionName,
     Reading,
     Settings,
@@ -36,6 +37,7 @@ def estimate(
     settings: Settings = None,
     batch: BatchSize = "128",
     precision: PrecisionName = "fp32",
+    optimiser: OptimiserName = "sgd",
     reading: Reading = "",
     tiling: TilingFile = None,
     as_json: Json = False,
@@ -47,15 +49,16 @@ def estimate(
     from dse.networks import load_network
     from dse.registry import families
     from dse.schema import estimate_json
-    from dse.workload import PRECISIONS, Workload
+    from dse.workload import OPTIMISERS, PRECISIONS, Workload
 
     given = parameters(settings or [])
     model = families()[checked("--family", family, families())]
     size = whole("--batch", batch, 1, MAX_BATCH)
     checked("--precision", precision, PRECISIONS)
+    checked("--optimiser", optimiser, OPTIMISERS)
     reading = checked("--reading", reading or next(iter(model.readings)), model.readings)
     board = load_device(device)
-    workload = Workload(load_network(network), size, PRECISIONS[precision])
+    workload = Workload(load_network(network), size, PRECISIONS[precision], OPTIMISERS[optimiser])
     tiles = read_tiling(tiling, workload.network, model) if tiling else {}
     point, chosen = complete_point(model, workload, board, given, reading, tiles)
     result = model.evaluate(workload, board, point, reading=reading, detail=True, tiling=tiles)
@@ -65,9 +68,11 @@ def estimate(
         "family": model.name,
         "batch_size": size,
         "precision": precision,
+        "optimiser": optimiser,
         "reading": reading,
         "point": point,
         "chosen": chosen,
+        "largest_batch": model.largest_batch(workload, board, point, reading),
         **estimate_json(workload, result),
     }
     if as_json:
@@ -78,7 +83,9 @@ def estimate(
 
 
 def _print(content: dict[str, Any], device: Device) -> None:
-    title = "{network} on {device}, {family}, batch {batch_size}, {precision}, reading {reading}".format(**content)
+    updated = "" if content["optimiser"] == "sgd" else "{optimiser}, "
+    title = "{network} on {device}, {family}, batch {batch_size}, {precision}, " + updated + "reading {reading}"
+    title = title.format(**content)
     print(f"{title}: {point_text(content['point'])}")
     for name, why in content["chosen"].items():
         print(f"{name} was not set: {why}")
@@ -86,4 +93,6 @@ def _print(content: dict[str, Any], device: Device) -> None:
     tables = (layer_table(content, "layers"), total_table(content), resource_table(content, device))
     print_tables(*tables)
     short = violation_text(content["violations"])
+    if "dram_bytes" in content["violations"]:
+        short += f"; the DRAM {batch_text(content['largest_batch'])}"
     print(f"\ndoes not fit: {short}" if short else f"\nfits on {device.name}")

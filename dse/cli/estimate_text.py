@@ -10,7 +10,7 @@ from dse.cli.output import Table, number, percent, point_text, seconds
 if TYPE_CHECKING:
     from dse.device import Device
 
-__all__ = ["layer_table", "resource_table", "total_table", "violation_text"]
+__all__ = ["batch_text", "layer_table", "resource_table", "total_table", "violation_text"]
 
 
 def layer_table(estimate: Mapping[str, Any], title: str) -> Table:
@@ -64,6 +64,11 @@ def resource_table(estimate: Mapping[str, Any], device: Device) -> Table:
         for name, used in estimate["resources"].items()
     ]
     return Table(f"resources on {device.name}", ("resource", "used", "usable", "chip", "of chip", ""), rows, "lrrrrl")
+
+
+def batch_text(most: int) -> str:
+    """What DRAM holds, where the batch that was asked for does not fit."""
+    return f"holds batches of up to {most:,} samples" if most else "does not even hold a batch of one sample"
 
 
 def violation_text(violations: Mapping[str, float | None]) -> str:

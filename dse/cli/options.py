@@ -32,6 +32,7 @@ __all__ = [
     "NetworkNames",
     "NoProve",
     "Objectives",
+    "OptimiserName",
     "Output",
     "PrecisionName",
     "ProofLimit",
@@ -76,6 +77,9 @@ BatchSizes = Annotated[
 ]
 PrecisionName = Annotated[
     str, typer.Option("--precision", metavar="P", help="Number format: int8, int16, bf16 or fp32.")
+]
+OptimiserName = Annotated[
+    str, typer.Option("--optimiser", metavar="O", help="What updates the weights: sgd, momentum or adam.")
 ]
 Reading = Annotated[
     str,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli.guard import OK, VerbGroup
-from dse.cli.options import Json
+from dse.cli.options import MAX_BATCH, BatchSize, Json, OptimiserName, PrecisionName, checked, whole
 from dse.cli.output import Table, number, print_json, print_tables
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dse.network import Network
     from dse.networks import PublishedCount
     from dse.power import PowerModel
+    from dse.training_graph import TrainingMemory
+    from dse.workload import Workload
 
 __all__ = ["show"]
 
@@ -25,14 +27,30 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that `dse lis
 
 
 @show.command("network")
-def show_network(name: _Name, as_json: Json = False) -> int:
-    """Show a network's layers, what they compute and how its counts compare with those in print."""
+def show_network(
+    name: _Name,
+    batch: BatchSize = "1",
+    precision: PrecisionName = "fp32",
+    optimiser: OptimiserName = "sgd",
+    as_json: Json = False,
+) -> int:
+    """Show a network's layers, what they compute and keep for training, and how its counts compare with print."""
     from dse.networks import load_network, published_counts
     from dse.schema import plain
+    from dse.training_graph import training_memory
+    from dse.workload import OPTIMISERS, PRECISIONS, Workload
 
+    size = whole("--batch", batch, 1, MAX_BATCH)
+    checked("--precision", precision, PRECISIONS)
+    checked("--optimiser", optimiser, OPTIMISERS)
     network, counts = load_network(name), published_counts(name)
+    work = Workload(network, size, PRECISIONS[precision], OPTIMISERS[optimiser])
+    memory = training_memory(work)
     if as_json:
-        print_json({"network": plain(_network_json(network, counts))})
+        content = _network_json(network, counts)
+        for layer, kept in zip(content["layers"], memory.kept_bytes.tolist(), strict=True):
+            layer["kept_bytes"] = kept
+        print_json({"network": plain({**content, "memory": _memory_json(work, memory)})})
         return OK
     rows = [
         (
@@ -47,20 +65,61 @@ def show_network(name: _Name, as_json: Json = False) -> int:
             str(layer.groups) if layer.groups > 1 else "",
             number(layer.macs),
             number(layer.parameters),
+            number(kept),
         )
-        for layer in network.layers
+        for layer, kept in zip(network.layers, memory.kept_bytes.tolist(), strict=True)
     ]
-    columns = ("layer", "op", "from", "in", "out", "kernel", "stride", "padding", "groups", "MACs", "parameters")
+    columns = (
+        "layer",
+        "op",
+        "from",
+        "in",
+        "out",
+        "kernel",
+        "stride",
+        "padding",
+        "groups",
+        "MACs",
+        "parameters",
+        "kept bytes",
+    )
     title = f"{network.name}: input {_shape(network.input_shape)} (channels x height x width), per sample"
     totals = [
         ("MACs, forward", number(network.macs)),
         ("operations of a training step (1 MAC = 2)", number(network.training_flop)),
         ("parameters", number(network.parameters)),
     ]
-    tables = [Table(title, columns, rows, "lllllllllrr"), Table("totals per sample", ("", "count"), totals, "lr")]
-    print_tables(*tables, *_published(network, counts))
+    tables = [Table(title, columns, rows, "lllllllllrrr"), Table("totals per sample", ("", "count"), totals, "lr")]
+    print_tables(*tables, _memory_table(work, memory), *_published(network, counts))
     print(f"\nsource: {network.source}\nfile: {network.path}")
     return OK
+
+
+def _memory_json(work: Workload, memory: TrainingMemory) -> dict[str, Any]:
+    return {
+        "batch_size": work.batch_size,
+        "precision": work.precision.name,
+        "optimiser": work.optimiser.name,
+        "peak_bytes": memory.peak_bytes,
+        "peak_layer": memory.peak_step[0],
+        "peak_pass": memory.peak_step[1],
+        "parameter_bytes": memory.parameter_bytes,
+        "state_bytes": memory.state_bytes,
+        "input_bytes": memory.input_bytes,
+        "kept_bytes": memory.input_bytes + float(memory.kept_bytes.sum()),
+    }
+
+
+def _memory_table(work: Workload, memory: TrainingMemory) -> Table:
+    """What a training step holds in DRAM."""
+    rows = [
+        ("weights and gradients", number(memory.parameter_bytes)),
+        ("optimiser's states", number(memory.state_bytes)),
+        ("kept from forward to backward, the input included", number(memory.input_bytes + memory.kept_bytes.sum())),
+        (f"most at once: {memory.peak_step[1]} of {memory.peak_step[0]}", number(memory.peak_bytes)),
+    ]
+    title = f"DRAM of a training step, batch {work.batch_size}, {work.precision.name}, {work.optimiser.name}"
+    return Table(title, ("", "bytes"), rows, "lr")
 
 
 def _published(network: Network, counts: tuple[PublishedCount, ...]) -> list[Table]:

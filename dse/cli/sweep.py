@@ -29,6 +29,7 @@ from dse.cli.options import (
     NetworkNames,
     NoProve,
     Objectives,
+    OptimiserName,
     Output,
     PrecisionName,
     ProofLimit,
@@ -60,6 +61,7 @@ def sweep(
     family: FamilyNames = None,
     batch: BatchSizes = None,
     precision: PrecisionName = "fp32",
+    optimiser: OptimiserName = "sgd",
     objective: Objectives = None,
     method: Method = "optuna",
     sampler: SamplerName = "tpe",
@@ -84,6 +86,7 @@ def sweep(
         families=family,
         batch_sizes=[whole("--batch", size, 1, MAX_BATCH) for size in batch or ["128"]],
         precision=precision,
+        optimiser=optimiser,
         objectives=objective or ["latency"],
         search=method,
         sampler=sampler,
@@ -123,6 +126,7 @@ class _Options(TypedDict):
     families: list[str] | None
     batch_sizes: list[int]
     precision: str
+    optimiser: str
     objectives: list[str]
     search: str
     sampler: str
@@ -139,9 +143,10 @@ def _check_names(options: _Options) -> None:
     from dse.estimate import OBJECTIVES
     from dse.registry import families
     from dse.search import METHODS, SAMPLERS
-    from dse.workload import PRECISIONS
+    from dse.workload import OPTIMISERS, PRECISIONS
 
     checked("--precision", options["precision"], PRECISIONS)
+    checked("--optimiser", options["optimiser"], OPTIMISERS)
     checked("--search", options["search"], METHODS)
     checked("--sampler", options["sampler"], SAMPLERS)
     for name in options["families"] or ():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dse.cli.estimate_text import violation_text
+from dse.cli.estimate_text import batch_text, violation_text
 from dse.cli.output import number, percent, point_text, seconds
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ __all__ = ["cell_text", "proof_text", "shortage_text"]
 def cell_text(cell: Cell, device: Device, trials: int) -> str:
     """The lines of one cell, for which the search was given ``trials``."""
     reading = f", reading {cell.reading}" if cell.reading else ""
-    title = f"{cell.network} on {cell.device}, {cell.family}, batch {cell.batch_size}, {cell.precision}{reading}"
+    optimiser = f", {cell.optimiser}" if cell.optimiser != "sgd" else ""
+    title = (
+        f"{cell.network} on {cell.device}, {cell.family}, batch {cell.batch_size}, {cell.precision}{optimiser}{reading}"
+    )
     lines = _winner(cell, cell.best, device, trials) if cell.best else _diagnosis(cell)
     lines += [("papers" if i == 0 else "", _paper(paper, cell.best)) for i, paper in enumerate(cell.papers)]
     return "\n".join([title, *(f"  {label:<10} {text}" for label, text in lines)])
@@ -93,6 +96,7 @@ def _diagnosis(cell: Cell) -> list[tuple[str, str]]:
     return [
         *lines,
         ("short of", violation_text(cell.diagnosis.short)),
+        *([("DRAM", batch_text(cell.diagnosis.largest_batch))] if cell.diagnosis.largest_batch is not None else []),
         ("nearest", f"{point_text(nearest.point)}, {seconds(nearest.estimate['iteration_s'])} if it fitted"),
         ("would fit", f"{board}, the smallest shipped board that does" if board else "no shipped board"),
     ]

@@ -239,6 +239,7 @@ def _cell(
         family=problem.model.name,
         batch_size=workload.batch_size,
         precision=workload.precision.name,
+        optimiser=workload.optimiser.name,
         reading=problem.reading,
         objectives=problem.objectives,
         method=settings.method,

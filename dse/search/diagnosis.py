@@ -26,10 +26,14 @@ def diagnose(problem: Problem, fixed: Mapping[str, int] | None = None) -> Diagno
     pseudo-random points, after changing one parameter at a time for the better.
     """
     nearest, violation = _nearest(problem)
+    most = None
+    if not violation["dram_bytes"] <= 0:
+        most = problem.model.largest_batch(problem.workload, problem.device, nearest, problem.reading)
     return Diagnosis(
         short={name: value for name, value in violation.items() if not value <= 0},
         nearest=candidate(problem, nearest, "search"),
         smallest_board=smallest_board(problem, fixed),
+        largest_batch=most,
     )
 
 

@@ -13,9 +13,9 @@ from tests.cli.cli_process import ROOT
 
 LENET = ("estimate", "-n", "lenet10", "-d", "zcu102", "-m", "channel", "-b", "4")
 KEYS = {
-    "schema_version", "network", "device", "family", "batch_size", "precision", "reading", "point", "chosen",
-    "feasible", "violations", "iteration_cycles", "iteration_s", "samples_per_s", "resources", "power_w", "energy_j",
-    "dram_bytes", "dram_capacity_bytes", "dram_bytes_per_s", "layers",
+    "schema_version", "network", "device", "family", "batch_size", "precision", "optimiser", "reading", "point",
+    "chosen", "largest_batch", "feasible", "violations", "iteration_cycles", "iteration_s", "samples_per_s",
+    "resources", "power_w", "energy_j", "dram_bytes", "dram_capacity_bytes", "dram_bytes_per_s", "layers",
 }  # fmt: skip
 
 
@@ -87,6 +87,20 @@ def test_what_does_not_fit_is_shown_with_its_violations_and_exits_1(dse):
     assert "does not fit: " in text.out
     assert "dsp" in text.out.splitlines()[-1]
     assert text.err == content.err == ""
+
+
+def test_an_optimiser_keeps_states_and_the_largest_batch_is_named(dse):
+    words = ("estimate", "-n", "vgg16", "-d", "zcu102", "-m", "batch", "-b", "64", "--set", "t_b=64", "t_i=4")
+    plain, adam = (dse(*words, "--optimiser", name, "--json").json for name in ("sgd", "adam"))
+    assert adam["dram_capacity_bytes"] - plain["dram_capacity_bytes"] == 2 * 4 * 138_357_544
+    assert adam["dram_bytes"] - plain["dram_bytes"] == 4 * 4 * 138_357_544
+    assert adam["largest_batch"] < plain["largest_batch"] < 64
+    text = dse(*words, "--optimiser", "adam")
+    assert "fp32, adam, reading exact" in text.out
+    assert f"the DRAM holds batches of up to {adam['largest_batch']} samples" in text.out.splitlines()[-1]
+    wrong = dse(*words, "--optimiser", "adm")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "--optimiser: unknown value; got 'adm'" in wrong.err
 
 
 def test_batch_precision_and_reading_are_used(dse, lenet):

@@ -61,6 +61,24 @@ def test_show_network_has_layers_shapes_and_counts(dse):
     assert len(network["sha256"]) == 64
 
 
+def test_show_network_says_what_training_keeps(dse):
+    words = ("show", "network", "vgg16_bn", "-b", "8", "--precision", "bf16", "--optimiser", "adam")
+    network, text = dse(*words, "--json").json["network"], dse(*words).out
+    memory = network["memory"]
+    assert (memory["batch_size"], memory["precision"], memory["optimiser"]) == (8, "bf16", "adam")
+    assert memory["parameter_bytes"] == 2 * 2 * network["parameters"]
+    assert memory["state_bytes"] == 2 * 4 * network["parameters"]
+    kept = memory["input_bytes"] + sum(layer["kept_bytes"] for layer in network["layers"])
+    assert memory["kept_bytes"] == pytest.approx(kept)
+    assert memory["peak_bytes"] >= kept + memory["parameter_bytes"] + memory["state_bytes"]
+    norm = next(layer for layer in network["layers"] if layer["op"] == "batch_norm")
+    assert norm["kept_bytes"] == 2 * (8 * 64 * 224 * 224 + 64)
+    for number in ("peak_bytes", "state_bytes", "parameter_bytes"):
+        assert f"{memory[number]:,}" in text
+    assert f"{memory['peak_pass']} of {memory['peak_layer']}" in text
+    assert dse("show", "network", "lenet10", "-b", "0").code == 2
+
+
 def test_show_network_in_text(dse):
     text = dse("show", "network", "alexnet").out
     assert "96x27x27" in text

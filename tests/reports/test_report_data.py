@@ -149,6 +149,10 @@ def test_what_is_short_where_nothing_fits(panels: tuple[Panel, ...]) -> None:
     (odd,) = diagnoses(make_panels(made_up.made_up(dataclasses.replace(cell, diagnosis=other)), made_up.BOARDS)[0])
     assert "wei_words (its use is unknown); DRAM capacity: 25.0" in odd.text
     assert "(1 GB needed, 4 GB on the board)" in odd.text
+    for most, words in ((7, "holds batches of up to 7."), (0, "holds not even one sample.")):
+        short = dataclasses.replace(cell.diagnosis, short={"dram_bytes": 0.25}, largest_batch=most)
+        (held,) = diagnoses(make_panels(made_up.made_up(dataclasses.replace(cell, diagnosis=short)), made_up.BOARDS)[0])
+        assert held.text.endswith(words)
     nowhere = dataclasses.replace(cell, diagnosis=dataclasses.replace(cell.diagnosis, smallest_board=""))
     (none,) = diagnoses(make_panels(made_up.made_up(nowhere), made_up.BOARDS)[0])
     assert none.text.endswith("No shipped board fits a design of this family.")

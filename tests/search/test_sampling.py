@@ -230,12 +230,14 @@ def test_where_nothing_fits_the_shortage_and_a_board_are_named(method):
     assert cell.diagnosis.short == {"dsp": 0.5}
     assert cell.diagnosis.nearest.point == {"t": 1, "a_words": 1, "u": 1, "b_words": 1}
     assert cell.diagnosis.smallest_board == "pynq_z1"
+    assert cell.diagnosis.largest_batch is None
     assert cell.proof.kind == "bound"
 
 
 def test_dram_that_is_too_small_is_named():
     cell = search_cell(Plain(), WORKLOAD, SMALL_DRAM)
     assert list(cell.diagnosis.short) == ["dram_bytes"]
+    assert cell.diagnosis.largest_batch == 0
 
 
 def test_buffers_that_no_point_can_make_large_enough_are_diagnosed():
