@@ -21,6 +21,8 @@ CELLS = (
     ("channel", "alexnet", "zcu102", 4, "fp32"),
     ("feature_map", "cnn_1x", "zcu102", 128, "fp32"),
     ("batch", "vgg_cifar10", "max5", 128, "int8"),
+    ("hybrid", "lenet10", "pynq_z1", 16, "fp32"),
+    ("hybrid", "cnn_1x", "zcu102", 4, "fp32"),
 )
 
 
@@ -47,8 +49,11 @@ def main() -> int:
                 row.append(f"{median(found):.2%} ({max(found):.2%})")
             rows.append(row)
             if sampler == "tpe":
-                what = f"{family}, {network}, {device}: median gap of tpe after {TRIALS[-1]} trials"
-                figures.append(Figure(what, median(found) * 100, "%", LIMIT * 100))
+                what = (
+                    f"{family}, {network}, {device}: seeds within {LIMIT:.0%} by tpe in {TRIALS[-1]} trials, of {seeds}"
+                )
+                close = sum(gap <= LIMIT for gap in found)
+                figures.append(Figure(what, close, "", 0.9 * seeds, at_least=True))
         print(f"{family}, {network}, {device}, {precision}, batch {batch_size}: median (worst) gap of {seeds} seeds\n")
         print_table(["sampler", *(f"{trials} trials" for trials in TRIALS)], rows)
         print()

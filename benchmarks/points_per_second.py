@@ -118,6 +118,17 @@ def rates() -> list[Figure]:
                 figures.append(Figure(f"{label}: {kind}", rate, "points/s", limit, at_least=True))
                 figures.append(Figure("  tilings searched", every, "tilings/s"))
                 figures.append(Figure("  of them computed", computed, "tilings/s"))
+    for family, limit in (("feature_map", None), ("hybrid", 500.0)):
+        search = problem(family, "resnet50", "zcu102", batch_size=4)
+        points = fitting_points(search, 2048, random)
+        rate = points_per_second(search, points)
+        figures.append(
+            Figure(f"{family}, resnet50, zcu102, fp32, batch 4: fitting", rate, "points/s", limit, at_least=True)
+        )
+        many = {name: np.tile(column, 50) for name, column in points.items()}
+        rate = len(many["ifm_words"]) / seconds(lambda search=search, many=many: search.floor_seconds(many))
+        limit = 200_000.0 if family == "hybrid" else None
+        figures.append(Figure("  without inner tiling: floors", rate, "points/s", limit, at_least=True))
     return figures
 
 
@@ -147,11 +158,11 @@ def point_growth() -> list[Figure]:
 
 
 def stack(layers: int) -> Network:
-    """``layers`` equal 3x3 convolutions of 64 channels on 32x32."""
+    """``layers`` 3x3 convolutions of 64 channels and more on 32x32, no two of them equal."""
     names = [INPUT, *(f"conv{number}" for number in range(layers))]
     specs = [
-        LayerSpec(name, "conv", (source,), out_channels=64, kernel=(3, 3), padding="same")
-        for source, name in pairwise(names)
+        LayerSpec(name, "conv", (source,), out_channels=64 + number % 2 * number, kernel=(3, 3), padding="same")
+        for number, (source, name) in enumerate(pairwise(names))
     ]
     return build_network(f"stack{layers}", "made up", (64, 32, 32), specs, "benchmark")
 
@@ -160,7 +171,11 @@ def layer_growth() -> list[Figure]:
     """Time per layer of stacks of convolutions."""
     counts = (6, 12, 24, 48, 96, 160)
     rows, figures = [], []
-    for family, precision, points_count in (("batch", "int8", 100_000), ("channel", "fp32", 512)):
+    for family, precision, points_count in (
+        ("batch", "int8", 100_000),
+        ("channel", "fp32", 512),
+        ("hybrid", "fp32", 512),
+    ):
         per_layer = []
         for layers in counts:
             workload = Workload(stack(layers), 128, precision_named(precision))
@@ -170,7 +185,7 @@ def layer_growth() -> list[Figure]:
             rows.append([family, str(layers), f"{per_layer[-1] * layers * 1e6:.2f}", f"{per_layer[-1] * 1e9:.0f}"])
         what = f"{family}, {counts[-1]} layers: time per layer over that of {counts[2]}"
         figures.append(Figure(what, per_layer[-1] / per_layer[2], "x", 1.25))
-    print("\nGrowth with layers: stacks of 3x3 convolutions, 64 channels, 32x32, zcu102, batch 128\n")
+    print("\nGrowth with layers: stacks of 3x3 convolutions, 64 to 223 channels, 32x32, zcu102, batch 128\n")
     print_table(["family", "layers", "us/point", "ns/(point layer)"], rows)
     return figures
 

@@ -108,7 +108,7 @@ class TilingProblem:
         per_sample = bool(nests.per_sample[k])
         if per_sample:  # lanes share their weights over samples, so that those along b take one
             groups, batch = groups * batch, 1
-        side = geometry.side_by_side(lanes, m, n, groups)
+        side = geometry.side_by_side(lanes, m, n, groups) if groups.max(initial=1) > 1 else groups
         is_fc = bool(nests.is_fc[k])
         fold = is_fc and reading.fold_fc
         nest = Nest(
