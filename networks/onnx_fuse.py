@@ -1,4 +1,4 @@
-"""Functions that exporters spell out in several nodes, put back into one: x * sigmoid(x) and GELU by way of Erf."""
+"""What exporters spell out in several nodes, put back into one: x * sigmoid(x), GELU by way of Erf, normalisation."""
 
 from __future__ import annotations
 
@@ -36,13 +36,24 @@ class _Links:
         free = [one for one in maker.inputs if self._computed(one)]
         return free[0] if len(free) == 1 else None
 
+    def computed(self, node: Node, op: str) -> Node | None:
+        """The node of type ``op`` that computes one of the inputs of ``node``."""
+        makers = (self.maker.get(name) for name in node.inputs)
+        return next((maker for maker in makers if maker is not None and maker.op == op), None)
+
+    def closed(self, group: Sequence[Node], last: Node) -> bool:
+        """Whether nobody but ``group`` and ``last`` reads what ``group`` computes."""
+        inside = {id(last), *map(id, group)}
+        names = [name for node in group for name in node.outputs]
+        return self.ends.isdisjoint(names) and all(id(one) in inside for name in names for one in self.readers[name])
+
     def _computed(self, name: str) -> bool:
         maker = self.maker.get(name)
         return maker is not None and maker.op != "Constant"
 
 
 def fuse(nodes: Sequence[Node], outputs: Sequence[str]) -> list[Node]:
-    """``nodes`` with each such group replaced by one Swish or Gelu, in the place of the group's last node."""
+    """``nodes`` with each such group replaced by one node (Swish, Gelu, LayerNormalization) in its last one's place."""
     links = _Links(nodes, outputs)
     gone: set[int] = set()
     for node in nodes:
@@ -50,6 +61,8 @@ def fuse(nodes: Sequence[Node], outputs: Sequence[str]) -> list[Node]:
             gone |= _swish(node, links)
         elif node.op == "Erf" and len(node.inputs) == 1:
             gone |= _gelu(node, links)
+        elif node.op == "Sqrt" and len(node.inputs) == 1:
+            gone |= _layer_norm(node, links)
     return [node for node in nodes if id(node) not in gone]
 
 
@@ -79,3 +92,33 @@ def _gelu(node: Node, links: _Links) -> set[int]:
         return set()
     last.op, last.inputs = "Gelu", [source]
     return inner | {id(product)}
+
+
+def _layer_norm(root: Node, links: _Links) -> set[int]:
+    """d = x - mean(x), then d / sqrt(mean(d * d) + epsilon) * scale + shift, over the last axis."""
+    plus = links.maker.get(root.inputs[0])
+    variance = links.computed(plus, "ReduceMean") if plus is not None and plus.op == "Add" else None
+    square = links.maker.get(variance.inputs[0]) if variance is not None else None
+    quotient = links.only_reader(root, "Div")
+    if variance is None or square is None or quotient is None or plus is None or square.op not in ("Pow", "Mul"):
+        return set()
+    difference = links.maker.get(quotient.inputs[0])
+    mean = links.computed(difference, "ReduceMean") if difference is not None and difference.op == "Sub" else None
+    scaled = links.only_reader(quotient, "Mul")
+    shifted = links.only_reader(scaled, "Add") if scaled is not None else None
+    if difference is None or mean is None or scaled is None or shifted is None:
+        return set()
+    source = mean.inputs[0]
+    weights = [_other(node, before) for node, before in ((scaled, quotient), (shifted, scaled))]
+    over_last = all(node.integers("axes") == (-1,) for node in (mean, variance))
+    squared = square.inputs[0] == difference.outputs[0] and (square.op == "Pow" or len(set(square.inputs)) == 1)
+    group = (mean, difference, square, variance, plus, root, quotient, scaled)
+    if difference.inputs[0] != source or not squared or not over_last or not links.closed(group, shifted):
+        return set()
+    shifted.op, shifted.inputs = "LayerNormalization", [source, *weights]
+    return set(map(id, group))
+
+
+def _other(node: Node, known: Node) -> str:
+    """The input of a node that ``known`` does not compute."""
+    return next((name for name in node.inputs if name not in known.outputs), "")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dse.errors import InputError
 from tests.networks.onnx_made import body, ints, load, node, scalar, weight
 
 W = weight("w", 6, 4, 3, 3)
@@ -182,3 +183,17 @@ def test_gelu_by_way_of_erf(tmp_path):
     assert [op for op, _ in body(load(tmp_path, nodes, *constants))] == ["relu", "gelu"]
     nodes[4:] = [node("Mul", "h half", "q"), node("Mul", "q p", "y")]
     assert [op for op, _ in body(load(tmp_path, nodes, *constants))] == ["relu", "gelu"]
+
+
+def test_layer_norm_in_single_operators(tmp_path):
+    nodes = [
+        node("ReduceMean", "x", "m", axes=[-1]), node("Sub", "x m", "d"), node("Pow", "d two", "s"),
+        node("ReduceMean", "s", "v", axes=[-1]), node("Add", "v e", "p"), node("Sqrt", "p", "r"),
+        node("Div", "d r", "q"), node("Mul", "q g", "h"), node("Add", "h b", "y"),
+    ]  # fmt: skip
+    weights = (scalar("two", 2), scalar("e", 1e-5), weight("g", 6), weight("b", 6))
+    network = load(tmp_path, nodes, *weights, shape=TOKENS, opset=13)
+    assert body(network) == [("transpose", (6, 1, 9)), ("layer_norm", (6, 1, 9))]
+    assert network.parameters == 12
+    with pytest.raises(InputError, match=r"ReduceMean_m.*spatial axes"):  # the deviations are wanted for themselves too
+        load(tmp_path, nodes, *weights, shape=TOKENS, opset=13, outputs=("y", "d"))
