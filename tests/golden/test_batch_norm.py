@@ -107,3 +107,34 @@ def test_evaluation_uses_what_was_followed() -> None:
     assert np.abs(parameters["inverse"] - inverse).max() <= 4
     alone, _ = operation.forward(layer(7), parameters, [x[:1]], training=False)
     assert np.abs(alone.astype(int) - y[:1]).max() <= 1
+
+
+def nearest(value: int, shift: int) -> int:
+    """R of docs/training.md."""
+    return (value + (1 << shift >> 1)) >> shift
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_both_directions_are_the_formulas_of_the_document(bits: int) -> None:
+    """docs/training.md once more, in Python integers, element by element."""
+    x, e, parameters = drawn(bits, 3, seed=2)
+    operation, k = IntegerBatchNorm(bits), bits
+    y, kept = operation.forward(layer(3), parameters, [x], training=True)
+    (wide,), gradients = operation.backward(layer(3), parameters, kept, Scaled(e, 7))
+    assert wide.exponent == 7 - 13
+    for channel in range(CHANNELS):
+        values, errors = [int(v) for v in x[:, channel].ravel()], [int(v) for v in e[:, channel].ravel()]
+        n, s1, s2 = len(values), sum(values), sum(v * v for v in values)
+        mean = (2 * (s1 << 8) + n) // (2 * n)
+        inverse = (n << k + 8) // max(math.isqrt(n * s2 - s1 * s1), n)
+        g, o = int(parameters["weight"][channel]), int(parameters["bias"][channel])
+        bound = limit(bits)
+        normal = [max(-bound, min(bound, nearest(((v << 8) - mean) * inverse, 19))) for v in values]
+        out = [max(-bound, min(bound, nearest(v * g + (o << k - 2), k - 2))) for v in normal]
+        assert y[:, channel].ravel().tolist() == out
+        e1, e2 = sum(errors), sum(a * b for a, b in zip(errors, normal, strict=True))
+        assert (gradients["bias"][channel], gradients["weight"][channel]) == (e1, e2)
+        m1, m2, f = (2 * (e1 << 8) + n) // (2 * n), (2 * (e2 << 8) + n) // (2 * n), k - 3
+        scale = nearest(g * inverse, k)
+        for got, error, v in zip(wide.values[:, channel].ravel(), errors, normal, strict=True):
+            assert got == nearest((error << 2 * f + 8) - (m1 << 2 * f) - v * m2, 2 * f + 4) * scale

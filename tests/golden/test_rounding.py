@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.golden.rounding import Scaled, divide, limit, normalise, requantise, shift_round
@@ -18,12 +18,14 @@ from dse.layout import BlockedLayout
 WIDE = st.integers(-(2**40), 2**40)
 
 
+@settings(deadline=None)
 @given(WIDE, st.integers(-20, 45))
 def test_shifts_round_half_up(value: int, shift: int) -> None:
     got = int(shift_round(np.array([value]), shift)[0])
     assert got == math.floor(Fraction(value) / Fraction(2) ** shift + Fraction(1, 2))
 
 
+@settings(deadline=None)
 @given(WIDE, st.integers(-20, 45), st.sampled_from([8, 16]))
 def test_requantise_clips_symmetrically(value: int, shift: int, bits: int) -> None:
     got = requantise(np.array([value]), shift, bits)
@@ -32,11 +34,13 @@ def test_requantise_clips_symmetrically(value: int, shift: int, bits: int) -> No
     assert int(got[0]) == max(-limit(bits), min(limit(bits), nearest))
 
 
+@settings(deadline=None)
 @given(WIDE, st.integers(1, 2**20))
 def test_divide_rounds_half_up(value: int, count: int) -> None:
     assert int(divide(np.array([value]), count)[0]) == math.floor(Fraction(value, count) + Fraction(1, 2))
 
 
+@settings(deadline=None)
 @given(st.lists(WIDE, min_size=1, max_size=6), st.integers(-30, 30), st.sampled_from([8, 16]))
 def test_a_normalised_error_uses_all_its_bits(values: list[int], exponent: int, bits: int) -> None:
     wide = np.array(values)
@@ -71,6 +75,7 @@ def test_long_sequences_are_those_of_single_steps(seed: int) -> None:
     assert random.state == state
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5000), st.integers(1, 2**32 - 1))
 def test_a_leap_is_so_many_steps(steps: int, state: int) -> None:
     """What lane i of L does: the XOR of the matrix's columns for the bits that are set."""
@@ -82,6 +87,7 @@ def test_a_leap_is_so_many_steps(steps: int, state: int) -> None:
     assert leapt == state
 
 
+@settings(deadline=None)
 @given(st.integers(-(2**33), 2**33), st.integers(0, 12), st.integers(0, 2**32 - 1), st.sampled_from([8, 16]))
 def test_a_step_is_the_formula_and_never_further_than_one_from_exact(
     gradient: int, rate_shift: int, draw: int, bits: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.layout import BlockedLayout
@@ -13,6 +13,7 @@ SIZES = st.integers(1, 5)
 LAYOUTS = st.builds(BlockedLayout, st.tuples(SIZES, SIZES, SIZES, SIZES), st.tuples(SIZES, SIZES))
 
 
+@settings(deadline=None)
 @given(LAYOUTS, st.sampled_from(["<i1", "<i2", "<i4"]))
 def test_unpack_is_the_inverse_of_pack(layout: BlockedLayout, dtype: str) -> None:
     tensor = np.random.default_rng(0).integers(-100, 100, layout.shape).astype(dtype)
@@ -23,6 +24,7 @@ def test_unpack_is_the_inverse_of_pack(layout: BlockedLayout, dtype: str) -> Non
     np.testing.assert_array_equal(layout.pack(layout.unpack(stored)), stored)
 
 
+@settings(deadline=None)
 @given(LAYOUTS)
 def test_each_element_has_an_address_of_its_own_and_the_rest_is_zero(layout: BlockedLayout) -> None:
     tensor = np.arange(1, np.prod(layout.shape) + 1).reshape(layout.shape)
@@ -32,6 +34,7 @@ def test_each_element_has_an_address_of_its_own_and_the_rest_is_zero(layout: Blo
     assert np.count_nonzero(stored) == tensor.size
 
 
+@settings(deadline=None)
 @given(LAYOUTS, st.data())
 def test_a_tile_of_whole_rows_is_one_burst(layout: BlockedLayout, data: st.DataObject) -> None:
     """The elements of the tile, and nothing but filling besides them, lie in one stretch."""
