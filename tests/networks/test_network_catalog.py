@@ -44,7 +44,7 @@ def test_shipped_names_are_sorted_files() -> None:
     shipped = list_networks()
     assert list(shipped) == sorted(shipped)
     assert all(path.is_file() and path.stem == name for name, path in shipped.items())
-    assert len(shipped) == 15
+    assert len(shipped) == 17
 
 
 def test_a_file_by_path_and_by_string(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
