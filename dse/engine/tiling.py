@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from dse.engine.cycles import compute_cycles
 from dse.engine.hardware import EngineParameters
 from dse.engine.nest import PhaseNest, Tiling
+from dse.engine.timing import command_cycles
 from dse.errors import InputError
 
 __all__ = ["TileSteps", "buffer_words", "fit_tiling"]
+
+_FINALISTS = 6
+_MOST_TILES = 2000
+"""What ``command_cycles`` follows in some 20 ms."""
 
 
 def _up(a: int, b: int) -> int:
@@ -66,25 +71,34 @@ def buffer_words(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple
 
 
 def fit_tiling(hw: EngineParameters, nest: PhaseNest) -> Tiling:
-    """The largest tile that fits: whole maps first, then more channels and samples, each halved where it must be.
+    """The tile that takes the fewest cycles with a memory of a beat a cycle and port.
 
-    Raises InputError where not even the smallest tile fits, with the buffer and its need.
+    Of the tiles that fit, a few are chosen by their loads, steps and ends, and of these one by ``command_cycles``
+    unless the layer has too many tiles to follow. Raises InputError where not even the smallest tile fits, with the
+    buffer and its need.
     """
     depths = {"feature_depth": hw.feature_depth, "operand_depth": hw.operand_depth, "sum_depth": hw.sum_depth}
-    best, best_key = None, None
-    for tiling in _candidates(hw, nest):
-        need = buffer_words(hw, nest, tiling)
-        if all(n <= d for n, d in zip(need, depths.values(), strict=True)):
-            key = _traffic(hw, nest, tiling)
-            if best_key is None or key < best_key:
-                best, best_key = tiling, key
-    if best is None:
+    fits = [
+        tiling
+        for tiling in _candidates(hw, nest)
+        if all(need <= depth for need, depth in zip(buffer_words(hw, nest, tiling), depths.values(), strict=True))
+    ]
+    if not fits:
         need = buffer_words(hw, nest, Tiling())
-        for (name, depth), words in zip(depths.items(), need, strict=True):
-            if words > depth:
-                raise InputError(f"engine parameter {name}", f"is too small for {nest.phase}", depth, f">= {words}")
-    assert best is not None
-    return best
+        name, depth, words = next(
+            (name, depth, words) for (name, depth), words in zip(depths.items(), need, strict=True) if words > depth
+        )
+        raise InputError(f"engine parameter {name}", f"is too small for {nest.phase}", depth, f">= {words}")
+    best = sorted(fits, key=lambda tiling: _traffic(hw, nest, tiling))[:_FINALISTS]
+    if max(_tiles(hw, nest, tiling) for tiling in best) > _MOST_TILES:
+        return best[0]
+    return min(best, key=lambda tiling: command_cycles(hw, nest, tiling))
+
+
+def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> int:
+    """Tiles of the whole layer."""
+    m, n = _up(_up(nest.m, hw.um), tiling.m_groups), _up(_up(nest.n, hw.un), tiling.n_groups)
+    return nest.sets * m * n * _up(_up(nest.batch, hw.ub), tiling.b_blocks) * _up(nest.row.extent, tiling.rows)
 
 
 def _candidates(hw: EngineParameters, nest: PhaseNest) -> Iterator[Tiling]:
@@ -102,14 +116,10 @@ def _cuts(extent: int) -> list[int]:
 
 
 def _traffic(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple[float, float]:
-    """What a tiling costs: cycles if computing and the two loads overlap, then words loaded."""
+    """What a tiling costs: cycles if computing and the two loads overlap, with both ends; then cycles of loading."""
     compute = compute_cycles(hw, nest, tiling)
     steps = TileSteps.of(hw, nest, tiling)
-    tiles_m = _up(_up(nest.m, hw.um), tiling.m_groups)
-    tiles_n = _up(_up(nest.n, hw.un), tiling.n_groups)
-    tiles_b = _up(_up(nest.batch, hw.ub), tiling.b_blocks)
-    tiles_r = _up(nest.row.extent, tiling.rows)
-    tiles = nest.sets * tiles_m * tiles_n * tiles_b * tiles_r
+    tiles = _tiles(hw, nest, tiling)
     cell_beats = max(hw.channel_block * hw.ub * hw.operand_bytes / hw.beat_bytes, 1.0)
     cells = nest.column.operand * steps.window_rows * tiling.b_blocks * tiling.n_groups * hw.un / hw.channel_block
     features = tiles * cells * cell_beats
@@ -118,7 +128,16 @@ def _traffic(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple[flo
     operands *= max(hw.channel_block * hw.operand_bytes / hw.beat_bytes, 1.0)
     if nest.phase == "weight_grad":
         operands /= hw.ub
-    elif tiles_n == 1:
-        operands /= tiles_b * tiles_r
-    first_load = (features + operands) / tiles
-    return max(compute, features, operands) + first_load, features + operands
+    elif _up(_up(nest.n, hw.un), tiling.n_groups) == 1:  # weights stay for all samples and rows
+        operands /= _up(_up(nest.batch, hw.ub), tiling.b_blocks) * _up(nest.row.extent, tiling.rows)
+    ends = (features + operands) / tiles + _last_store(hw, nest, tiling)
+    return max(compute, features, operands) + ends, features + operands
+
+
+def _last_store(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> float:
+    """Cycles to store one tile, which nothing overlaps with after the last."""
+    m_blocks = tiling.m_groups * hw.um // hw.channel_block
+    if nest.phase == "weight_grad":
+        return float(m_blocks * tiling.n_groups * hw.un * nest.row.taps * nest.column.taps)
+    cell_beats = max(hw.channel_block * hw.ub * hw.operand_bytes / hw.beat_bytes, 1.0)
+    return m_blocks * tiling.b_blocks * tiling.rows * nest.row.classes * nest.column.result * cell_beats
