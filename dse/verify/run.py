@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.device import Device
 from dse.emit.design import Design, load_design
 from dse.emit.layers import EngineLayer, engine_layers
 from dse.engine import Convolution
@@ -52,7 +53,7 @@ class Verified:
     """Whether it is smaller than the network's."""
     lanes: int
     model_cycles: float
-    """What the family predicts for this size; NaN where it has no figure."""
+    """What the family predicts for this size on a board with the simulated memory."""
     outcome: Outcome
 
     @property
@@ -155,18 +156,35 @@ def _rows(
     todo: Sequence[tuple[EngineLayer, str]],
     say: Callable[[str, int, int], None],
 ) -> Iterator[Verified]:
-    hw = design.engine
+    hw, board = design.engine, _simulated_board(design, settings.dram)
     for number, (item, phase) in enumerate(todo):
         say(f"{item.layer.name} {phase}", number, len(todo))
         conv = scaled(hw, item.conv, item.phases, settings.max_cycles)
         case = Case(conv, phase, settings.seed + number, replace(settings.dram, seed=settings.seed + number))
         outcome = run_case(library, hw, case)
-        model = _model_cycles(design, item.layer, conv, phase)
+        model = _model_cycles(design, board, item.layer, conv, phase)
         yield Verified(item.layer.name, phase, conv, conv != item.conv, hw.lanes, model, outcome)
 
 
-def _model_cycles(design: Design, layer: Layer, conv: Convolution, phase: str) -> float:
-    """The family's estimate for this phase of a network of this layer alone."""
+_STREAMS = 3
+"""Channels of the accelerator that move data at the same time: two of reads, one of writes."""
+
+
+def _simulated_board(design: Design, dram: Dram) -> Device:
+    """The board with the simulated memory. Bursts that are under way together hide what a break in addresses costs."""
+    clock_hz = design.device.clock_hz
+    bytes_per_cycle = dram.bytes_per_kcycle / 1000 or _STREAMS * design.engine.beat_bytes
+    return replace(
+        design.device,
+        dma_ports=_STREAMS,
+        dma_port_bits=design.engine.data_bits,
+        dma_restart_cycles=0,
+        dram_bytes_per_s=bytes_per_cycle * clock_hz,
+    )
+
+
+def _model_cycles(design: Design, board: Device, layer: Layer, conv: Convolution, phase: str) -> float:
+    """The family's estimate for this phase of a network of this layer alone on ``board``."""
     taps = conv.window.kernel[0] * conv.window.kernel[1]
     shape_in, shape_out = (conv.n, *conv.size), (conv.m, *conv.out_size)
     alone = replace(
@@ -180,6 +198,6 @@ def _model_cycles(design: Design, layer: Layer, conv: Convolution, phase: str) -
     network = Network(layer.name, design.workload.network.source, alone.in_shape, (alone,))
     workload = Workload(network, conv.batch, design.workload.precision)
     point = {name: np.asarray(value) for name, value in design.point.items()}
-    estimate = family_named(design.family).evaluate(workload, design.device, point, reading=design.reading, detail=True)
+    estimate = family_named(design.family).evaluate(workload, board, point, reading=design.reading, detail=True)
     assert estimate.layers is not None
     return float(estimate.layers.cycles[0, PHASES.index(phase)])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dse.verify import toolchain
 from dse.verify.dram import Dram
-from tests.rtl.rtl_model import LIBRARY, verilate
+from tests.rtl.rtl_model import LIBRARY
 
 SIMULATION = LIBRARY.parent / "sim"
 BASE = 0x10000
@@ -89,13 +89,14 @@ class DmaBench:
         assert self._library.bench_settle(self._bench, ctypes.c_uint64(20_000))
 
 
-def build_bench(top: str, data_width: int, cache: Path, runtime: Path) -> Path:
-    """Compile one; returns the library."""
+def build_bench(top: str, data_width: int, cache: Path, runtime: Path, library: Path = LIBRARY) -> Path:
+    """Compile one from the sources in ``library``; returns the shared library."""
     prefix = f"V{top}_{data_width}_bench"
     folder = cache / prefix
-    folder.mkdir()
+    folder.mkdir(parents=True)
     parameters = {"DataWidth": data_width, "MaxOutstanding": 4 if data_width == 64 else 8}
-    verilate(top, parameters, ["--cc", "-O3", "--prefix", prefix, "--Mdir", str(folder)], folder)
+    options = ["-y", str(library), "--cc", "-O3", "--prefix", prefix, "--Mdir", str(folder)]
+    toolchain.verilate(top, parameters, [*options, str(library / f"{top}.sv")], folder)
     switches = f"#define DSE_TOP {prefix}\n#define DSE_READ {int(top == 'dma_read')}\n"
     bench = switches + Path(__file__).with_name("dma_bench.cpp").read_text()
     return toolchain.build_library(folder, prefix, bench, runtime, include=SIMULATION)

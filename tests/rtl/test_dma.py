@@ -11,8 +11,9 @@ import pytest
 
 from dse.verify.dram import CHANNELS, DECERR, SLVERR, Dram
 from tests.rtl.dma_bench import BASE, MEMORY_BYTES, DmaBench, Outcome, build_bench
+from tests.rtl.rtl_model import LIBRARY
 
-WIDTHS = (32, 64, 128, 512)
+WIDTHS = (32, 64, 512)
 Bytes = npt.NDArray[np.uint8]
 Make = Callable[[str, int], DmaBench]
 
@@ -205,3 +206,41 @@ def test_a_cleared_write_leaves_what_was_not_sent(make: Make) -> None:
     changed = int((bench.memory[:2048] != before[:2048]).any() and np.argmin(bench.memory[:2048] == 0xA5))
     assert 0 < changed <= 40 * 8
     np.testing.assert_array_equal(bench.memory[changed:2048], before[changed:2048])
+
+
+MISTAKES = [
+    ("dma_read", "burst_split", "PageBeats < 256 ? PageBeats : 256", "256", "AR: crosses 4 KiB"),
+    (
+        "dma_read",
+        "dma_read",
+        "= arlen_q;",
+        "= arlen_q & {8{!axi_rvalid_i}};",
+        "AR: changed before it was taken",
+    ),
+    (
+        "dma_write",
+        "dma_write",
+        "wlast_q   <= last_beat",
+        "wlast_q   <= beat_q == 8'd3",
+        "WLAST is not at the",
+    ),
+    ("dma_write", "dma_write", "= wdata_q;", "= data_i;", "W: changed before it was taken"),
+]
+"""Top, source, what it has, what a mistake would have, what the DRAM model says."""
+
+
+@pytest.mark.parametrize(("top", "source", "right", "wrong", "message"), MISTAKES, ids=lambda value: str(value)[:20])
+def test_the_memory_notices_breaches_of_the_protocol(
+    tmp_path: Path, rtl_runtime: Path, top: str, source: str, right: str, wrong: str, message: str
+) -> None:
+    for path in LIBRARY.glob("*.sv"):
+        text = path.read_text()
+        assert path.stem != source or right in text
+        (tmp_path / path.name).write_text(text.replace(right, wrong) if path.stem == source else text)
+    bench = DmaBench(build_bench(top, 512, tmp_path / "build", rtl_runtime, tmp_path), 512)
+    try:
+        bench.behave(Dram(BASE, stall=0.5))
+        with pytest.raises(AssertionError, match=message):
+            CHECKS[top](bench, random_commands(np.random.default_rng(1), bench, 20, 300))
+    finally:
+        bench.close()
