@@ -83,16 +83,20 @@ def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 def _print(result: Verification) -> None:
-    columns = ("layer", "phase", "size", "simulated", "schedule", "model", "model off by", "lanes used", "DRAM")
+    columns = ("layer", "phase", "size", "simulated", "predicted", "off by", "model", "off by", "lanes", "DRAM")
     rows = [_row(row) for row in result.rows]
-    print_tables(Table(f"{result.design.title}: cycles", columns, rows, "lllrrrrrl"))
+    print_tables(Table(f"{result.design.title}: cycles", columns, rows, "lllrrrrrrl"))
     wrong = [row for row in result.rows if not row.outcome.exact]
     for row in wrong:
         print(f"{row.layer} {row.phase}: {row.outcome.difference}", file=sys.stderr)
-    total = sum(row.outcome.cycles for row in result.rows)
-    model = sum(row.model_cycles for row in result.rows)
-    print(f"\n{len(result.rows) - len(wrong)} of {len(result.rows)} phases bit-exact; {total:,} cycles simulated,")
-    print(f"{number(model, 0)} predicted by the model: {_off(model, total)}")
+    total, predicted, model = (
+        sum(cycles)
+        for cycles in zip(
+            *((r.outcome.cycles, r.outcome.predicted_cycles, r.model_cycles) for r in result.rows), strict=True
+        )
+    )
+    print(f"\n{len(result.rows) - len(wrong)} of {len(result.rows)} phases bit-exact")
+    print(f"{total:,} cycles simulated; off by: predicted {_off(predicted, total)}, model {_off(model, total)}")
 
 
 def _row(row: Verified) -> tuple[str, ...]:
@@ -103,7 +107,8 @@ def _row(row: Verified) -> tuple[str, ...]:
         row.phase,
         size,
         number(outcome.cycles),
-        number(outcome.schedule_cycles),
+        number(outcome.predicted_cycles),
+        _off(outcome.predicted_cycles, outcome.cycles),
         number(row.model_cycles, 0),
         _off(row.model_cycles, outcome.cycles),
         percent(row.utilisation, 1.0),
@@ -112,4 +117,4 @@ def _row(row: Verified) -> tuple[str, ...]:
 
 
 def _off(model: float, simulated: int) -> str:
-    return f"{100 * (model / simulated - 1):+.1f} %" if simulated and model == model else "unknown"
+    return f"{100 * (model / simulated - 1):+.2f} %" if simulated and model == model else "unknown"

@@ -76,7 +76,7 @@ class Verified:
                 "difference": outcome.difference,
                 "simulated_cycles": outcome.cycles,
                 "lane_cycles": outcome.steps,
-                "schedule_cycles": outcome.schedule_cycles,
+                "predicted_cycles": outcome.predicted_cycles,
                 "model_cycles": self.model_cycles,
                 "mac_utilisation": self.utilisation,
                 "read_bytes": outcome.read_bytes,

@@ -78,9 +78,16 @@ def test_every_layer_and_phase_is_bit_exact(channel: Design, folder: Path, dram:
     assert result.exact
     assert steps[:2] == ["lint", "build"]
     for row in result.rows:
-        assert row.outcome.steps <= row.outcome.schedule_cycles <= row.outcome.cycles
+        assert row.outcome.steps <= row.outcome.cycles
         assert 0 < row.utilisation <= 1
         assert row.model_cycles > 0
+    if dram == Dram():
+        off = [row.outcome.predicted_cycles / row.outcome.cycles - 1 for row in result.rows]
+        total = (
+            sum(row.outcome.predicted_cycles for row in result.rows) / sum(r.outcome.cycles for r in result.rows) - 1
+        )
+        assert max(map(abs, off)) <= 0.0391, off  # what EF-Train's own model reaches on its board, worst layer ...
+        assert abs(total) <= 0.0105, total  # ... and in total
     written = json.loads((folder / REPORT).read_text())
     assert written["exact"]
     assert [row["simulated_cycles"] for row in written["phases"]] == [row.outcome.cycles for row in result.rows]
