@@ -49,6 +49,7 @@ Jobs = Annotated[str, typer.Option("--jobs", "-j", metavar="N", help="Threads of
 Simulate = Annotated[
     bool, typer.Option("--simulate", help="Simulate a batch of the plan: pipeline, queues, links, DRAM, update.")
 ]
+Page = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write an offline HTML page.")]
 PlanFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan as JSON.")]
 
 
@@ -67,6 +68,7 @@ def plan_verb(
     jobs: Jobs = "2",
     simulate: Simulate = False,
     output: PlanFile = None,
+    page: Page = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
@@ -74,7 +76,8 @@ def plan_verb(
     from dse.cluster.plan_file import plan_json, simulation_json, write_plan
 
     arguments = _arguments(network, time_limit, gap, micro_batch, batch, precision, reading, jobs)
-    _check_output(output)
+    _check_output("--output", output)
+    _check_output("--report", page)
     count = whole("--nodes", nodes, 1, 10**6) if nodes else None
     with status_line(quiet or as_json) as report:
         result = _plan(arguments, cluster_name, count, slices, report)
@@ -87,12 +90,15 @@ def plan_verb(
             content["explanation"] = _explanation(result, arguments["workers"], report)
     if output is not None:
         write_plan(content, output)
+    _write_page([content], page)
     if as_json:
         print_json(content)
     elif not quiet:
         print_plan(content)
         if output is not None:
             print(f"plan: {output}")
+        if page is not None:
+            print(f"report: {page}")
     if result.found.interrupted:
         return INTERRUPTED
     return OK if content["feasible"] else NOTHING_FEASIBLE
@@ -111,6 +117,7 @@ def scale_verb(
     precision: PrecisionName = "fp32",
     reading: ReadingName = "free",
     jobs: Jobs = "2",
+    page: Page = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
@@ -119,6 +126,7 @@ def scale_verb(
 
     arguments = _arguments(network, time_limit, gap, micro_batch, batch, precision, reading, jobs)
     first, last = _range(nodes)
+    _check_output("--report", page)
     rows: list[dict[str, Any]] = []
     interrupted = False
     with status_line(quiet or as_json) as report:
@@ -128,6 +136,7 @@ def scale_verb(
             rows.append({"count": count, **plan_json(result)})
             if interrupted := result.found.interrupted:
                 break
+    _write_page(rows, page)
     if as_json:
         print_json({"plans": rows})
     elif not quiet:
@@ -264,11 +273,18 @@ def _range(text: str) -> tuple[int, int]:
     return first, last
 
 
-def _check_output(path: Path | None) -> None:
-    """Before the search: that the plan can be written."""
+def _write_page(plans: list[dict[str, Any]], path: Path | None) -> None:
+    if path is not None:
+        from dse.reports.cluster import write_cluster_report
+
+        write_cluster_report(plans, path)
+
+
+def _check_output(flag: str, path: Path | None) -> None:
+    """Before the search: that the file can be written."""
     if path is None:
         return
     if path.is_dir():
-        raise InputError(f"--output {path}", "is a folder", allowed="the name of a file")
+        raise InputError(f"{flag} {path}", "is a folder", allowed="the name of a file")
     if not path.absolute().parent.is_dir():
-        raise InputError(f"--output {path}", "its folder does not exist", str(path.absolute().parent))
+        raise InputError(f"{flag} {path}", "its folder does not exist", str(path.absolute().parent))

@@ -79,8 +79,8 @@ def _batch(batch: Mapping[str, Any]) -> str:
 
 
 def _simulation(done: Mapping[str, Any]) -> str:
-    joins = [stage for stage in done["stages"] if stage["join"]]
-    worst = max(joins, key=lambda stage: float(stage["starved_s"]), default=None)
+    joins = [stage for stage in done["stages"] if stage["before_join"]]
+    worst = max(joins, key=lambda stage: float(stage["blocked_s"]), default=None)
     steady = f"{done['steady_fps']:,.1f} fps steady" if done["steady_fps"] else "one frame"
     text = (
         f"{steady} of {done['planned_fps']:,.1f} planned, first frame after {1e3 * done['fill_s']:,.2f} ms, "
@@ -88,7 +88,8 @@ def _simulation(done: Mapping[str, Any]) -> str:
     )
     if worst is None:
         return text
-    return f"{text}; longest wait at a join {1e3 * worst['starved_s']:,.2f} ms ({worst['name']})"
+    stall = f"{1e3 * worst['blocked_s']:,.2f} ms of its two engines' time, {worst['name']}"
+    return f"{text}; longest stall before a join {stall}"
 
 
 def _search(probes: Sequence[Mapping[str, Any]]) -> str:

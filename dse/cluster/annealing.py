@@ -103,8 +103,32 @@ def annealed(table: DemandTable, fps: float, moves: int, seed: int = 0) -> tuple
                 best = (cost, node.copy())
             if cost == 0:
                 break
-    placement = Placement(tuple(int(n) for n in best[1]), energy.storage)
+    nodes = tuple(int(n) for n in best[1])
+    placement = Placement(nodes, _kept(table, nodes, energy.storage))
     return placement, 0.0 if energy.unequal_hops(best[1].tolist()) else reached_fps(table, placement)
+
+
+def _kept(table: DemandTable, node: tuple[int, ...], least: tuple[int, ...]) -> tuple[int, ...]:
+    """From the ``least`` RAM up: on every node the weights whose traffic costs most per bit of RAM get more of it."""
+    storage = list(least)
+    spare = [one.ram_bits for one in table.cluster.nodes]
+    steps = []
+    for stage, options in enumerate(table.storages):
+        base = options[least[stage]]
+        spare[node[stage]] -= base.ram_bits
+        for way, option in enumerate(options):
+            saved = base.dram_read_bits + base.dram_write_bits - option.dram_read_bits - option.dram_write_bits
+            extra = option.ram_bits - base.ram_bits
+            if saved > 0 and extra > 0:
+                steps.append((saved / extra, saved, stage, way, extra))
+    taken: dict[int, tuple[float, float]] = {}
+    for _, saved, stage, way, extra in sorted(steps, reverse=True):
+        before, paid = taken.get(stage, (0.0, 0.0))
+        if saved > before and extra - paid <= spare[node[stage]]:
+            spare[node[stage]] -= extra - paid
+            taken[stage] = (saved, extra)
+            storage[stage] = way
+    return tuple(storage)
 
 
 def _shares(table: DemandTable, energy: _Energy) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.cluster.demand import DemandTable
+from dse.cluster.demand import DemandTable, Storage
 from dse.cluster.hardware import NODE_RESOURCES
 
 __all__ = ["LEAST_FPS", "Bound", "aggregate_bound", "distinct_nodes", "largest_fps", "static_shortage"]
@@ -102,34 +102,37 @@ def _share(amount: float, limit: float) -> float:
 
 
 def _memory_shortage(table: DemandTable, fps: float, limits: dict[str, float]) -> tuple[str, str] | None:
-    """On-chip RAM against DRAM traffic: weights move to DRAM where that frees most RAM per bit moved."""
-    first = [options[0] for options in table.storages]
-    last = [options[-1] for options in table.storages]
-    spare = limits["ram_bits"] - sum(min(a.ram_bits, b.ram_bits) for a, b in zip(first, last, strict=True))
+    """On-chip RAM against DRAM traffic: each direction, and both, at the least that the RAM of all nodes allows."""
+    spare = limits["ram_bits"] - sum(min(option.ram_bits for option in options) for options in table.storages)
     if spare < 0:
         return "ram_bits", "all nodes together"
-    moves = []
-    traffic = {"read": 0.0, "write": 0.0}
-    for a, b in zip(first, last, strict=True):
-        low, high = (a, b) if a.ram_bits <= b.ram_bits else (b, a)
-        extra = high.ram_bits - low.ram_bits
-        saved = (low.dram_read_bits - high.dram_read_bits, low.dram_write_bits - high.dram_write_bits)
-        traffic["read"] += low.dram_read_bits
-        traffic["write"] += low.dram_write_bits
-        if extra > 0:
-            moves.append((saved[0] + saved[1], extra, saved))
-    for total, extra, saved in sorted(moves, key=lambda move: -move[0] / move[1]):
-        share = min(1.0, spare / extra) if total > 0 else 0.0
-        spare -= share * extra
-        traffic["read"] -= share * saved[0]
-        traffic["write"] -= share * saved[1]
     needed = {
-        "dram_read_bits_per_s": traffic["read"] * fps,
-        "dram_write_bits_per_s": traffic["write"] * fps,
-        "dram_bits_per_s": (traffic["read"] + traffic["write"]) * fps,
+        "dram_read_bits_per_s": _least_traffic(table, spare, lambda option: option.dram_read_bits) * fps,
+        "dram_write_bits_per_s": _least_traffic(table, spare, lambda option: option.dram_write_bits) * fps,
+        "dram_bits_per_s": _least_traffic(table, spare, lambda o: o.dram_read_bits + o.dram_write_bits) * fps,
     }
     worst = max(needed, key=lambda name: needed[name] / limits[name])
     return (worst, "all nodes together") if needed[worst] > limits[worst] else None
+
+
+def _least_traffic(table: DemandTable, spare: float, of: Callable[[Storage], float]) -> float:
+    """Bits a frame with ``spare`` bits of RAM beyond the least: weights may be moved in part, which bounds from below.
+
+    Along the lower hull of (RAM, traffic) of every stage, the steps that save most per bit of RAM are taken first.
+    """
+    total, steps = 0.0, []
+    for options in table.storages:
+        ram, traffic = min((option.ram_bits, of(option)) for option in options)
+        total += traffic
+        while better := [(o.ram_bits, of(o)) for o in options if o.ram_bits > ram and of(o) < traffic]:
+            point = max(better, key=lambda p: ((traffic - p[1]) / (p[0] - ram), p[0]))
+            steps.append(((traffic - point[1]) / (point[0] - ram), point[0] - ram))
+            ram, traffic = point
+    for slope, extra in sorted(steps, reverse=True):
+        used = min(extra, spare)
+        spare -= used
+        total -= slope * used
+    return total
 
 
 def static_shortage(table: DemandTable) -> dict[str, float]:

@@ -36,7 +36,7 @@ class Storage:
     """One way to keep a stage's weights: RAM in bits, DRAM traffic in bits a frame."""
 
     weights: str
-    """``chip`` or ``dram``."""
+    """``chip``, or ``dram`` with the frames (or the share of one) that a load serves behind it: ``dram/4``."""
     ram_bits: float
     dram_read_bits: float
     dram_write_bits: float
@@ -150,22 +150,39 @@ class DemandTable:
     def _storages(self, stage: Stage) -> tuple[Storage, ...]:
         bits = self.precision.bits
         kept = float(sum(self.kept_elements[layer.name] for layer in stage.layers) * bits)
-        head = stage.layers[:1]
-        parameters = sum(layer.parameters for layer in stage.layers[:1])
-        places: tuple[str, ...] = ("chip",)
-        if parameters:
-            places = self.reading.storages(head[0].op)
+        if not stage.layers:
+            return (Storage("chip", 0.0, 0.0, 0.0),)
+        head, rest = stage.layers[0], stage.layers[1:]
+        beside = sum(layer_ram_bits(x, self.precision, self.reading) for x in rest)
         found = []
-        for place in places:
-            ram = sum(layer_ram_bits(x, self.precision, self.reading, self.micro_batch, place) for x in head)
-            ram += sum(layer_ram_bits(x, self.precision, self.reading, 1, "chip") for x in stage.layers[1:])
-            moved = parameters * bits / self.micro_batch if place == "dram" else 0.0
-            # A fully connected layer's input is a handful of words: kept on chip with its weights in DRAM.
-            own = 0.0 if place == "dram" and head[0].op == "fc" and head[0].in_shape[1:] == (1, 1) else kept
-            read = own + moved * self.reading.dram_weight_reads
-            found.append(Storage(place, ram, read, own + moved * self.reading.dram_weight_writes))
+        for place in self.reading.storages(head.op) if head.parameters else ("chip",):
+            for frames in self._frames(head) if place == "dram" else (0.0,):
+                ram = beside + layer_ram_bits(head, self.precision, self.reading, frames)
+                read, write = self._weight_bits(head, frames)
+                # A fully connected layer's input is a handful of words: kept on chip with its weights in DRAM.
+                own = 0.0 if frames and head.op == "fc" and head.in_shape[1:] == (1, 1) else kept
+                name = f"dram/{frames:g}" if frames else "chip"
+                found.append(Storage(name, ram, own + read, own + write))
         return tuple(s for s in found if not any(_dominates(other, s) for other in found if other is not s))
 
+    def _frames(self, layer: Layer) -> tuple[float, ...]:
+        """How many frames one load of a layer's weights may serve: the micro-batch, or less for fewer maps on chip."""
+        if not self.reading.buffer_micro_batch or layer.op not in MAC_OPERATIONS:
+            return (float(self.micro_batch),)
+        pixels = layer.out_shape[1] * layer.out_shape[2]
+        return tuple(dict.fromkeys((float(self.micro_batch), 1.0, *(s for s in _SHARES if pixels * s >= 1))))
+
+    def _weight_bits(self, layer: Layer, frames: float) -> tuple[float, float]:
+        """Bits a frame that weights in DRAM are read and written with; an embedding moves the rows it looks up."""
+        if not frames:
+            return 0.0, 0.0
+        moved = layer.out_elements if layer.op == "embedding" else layer.parameters / frames
+        bits = moved * self.precision.bits
+        return bits * self.reading.dram_weight_reads, bits * self.reading.dram_weight_writes
+
+
+_SHARES = (1 / 4, 1 / 16)
+"""Shares of a frame that a load of weights may serve: they are loaded again for the next."""
 
 _EMPTY: Mapping[str, tuple[Pass, ...]] = {"forward": (), "input_grad": (), "weight_grad": (), "update": ()}
 

@@ -174,17 +174,18 @@ class _Problem:
         return found if found is not None and found.dsp <= self.table.cluster.nodes[node].dsp else None
 
     def _storage(self) -> None:
-        """A Boolean for every stage whose weights may be in two places: and with each node where that matters."""
-        self.second: dict[int, Any] = {}
-        self.second_at: dict[tuple[int, int], Any] = {}
+        """A Boolean for every way but the first to keep a stage's weights, and one for it on each node."""
+        self.other: dict[tuple[int, int], Any] = {}
+        self.other_at: dict[tuple[int, int, int], Any] = {}
         for stage in self._stages:
-            if len(self.table.storages[stage]) > 1:
-                self.second[stage] = self.model.new_bool_var(f"second_{stage}")
+            ways = range(1, len(self.table.storages[stage]))
+            for way in ways:
+                self.other[stage, way] = self.model.new_bool_var(f"kept_{stage}_{way}")
                 for n in self._nodes:
-                    both = self.model.new_bool_var(f"second_{stage}_{n}")
-                    self.model.add(both <= self.at[stage, n])
-                    self.second_at[stage, n] = both
-                self.model.add(sum(self.second_at[stage, n] for n in self._nodes) == self.second[stage])
+                    self.other_at[stage, way, n] = self.model.new_bool_var(f"kept_{stage}_{way}_{n}")
+                self.model.add(sum(self.other_at[stage, way, n] for n in self._nodes) == self.other[stage, way])
+            for n in self._nodes if ways else ():
+                self.model.add(sum(self.other_at[stage, way, n] for way in ways) <= self.at[stage, n])
 
     def _resources(self) -> None:
         for n in self._nodes:
@@ -209,8 +210,10 @@ class _Problem:
             ]
             first = math.ceil(amounts[0] * scale)
             terms.append(first * self.at[stage, n])
-            if len(amounts) > 1:
-                terms.append((math.ceil(amounts[1] * scale) - first) * self.second_at[stage, n])
+            terms += [
+                (math.ceil(amounts[way] * scale) - first) * self.other_at[stage, way, n]
+                for way in range(1, len(amounts))
+            ]
         self._at_most(sum(terms), math.floor(limit * scale), _RAM_WEIGHT if name == "ram_bits" else 1)
 
     def _crossings(self) -> None:
@@ -273,11 +276,14 @@ class _Problem:
         """Begin with a known placement."""
         for (stage, n), variable in self.at.items():
             self.model.add_hint(variable, start.node[stage] == n)
-        for stage, variable in self.second.items():
-            self.model.add_hint(variable, start.storage[stage] == 1)
+        for (stage, way), variable in self.other.items():
+            self.model.add_hint(variable, start.storage[stage] == way)
 
     def placement(self, solver: Any) -> Placement:
         """What the solver found."""
         node = tuple(next(n for n in self._nodes if solver.boolean_value(self.at[s, n])) for s in self._stages)
-        second = tuple(int(s in self.second and solver.boolean_value(self.second[s])) for s in self._stages)
-        return Placement(node, second)
+        kept = [0] * len(node)
+        for (stage, way), variable in self.other.items():
+            if solver.boolean_value(variable):
+                kept[stage] = way
+        return Placement(node, tuple(kept))

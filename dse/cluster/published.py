@@ -95,7 +95,7 @@ def _layer_fps(measured: ClusterMeasured, entry: Fields) -> float:
 def _ram_kb(measured: ClusterMeasured, entry: Fields) -> float:
     table = measured.table
     layer = table.graph.network[entry.string("layer")]
-    return layer_ram_bits(layer, table.precision, table.reading, table.micro_batch, "chip") / 1e3
+    return layer_ram_bits(layer, table.precision, table.reading) / 1e3
 
 
 def _least_nodes(measured: ClusterMeasured, entry: Fields) -> float:

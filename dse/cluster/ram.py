@@ -9,19 +9,20 @@ from dse.workload import Precision
 __all__ = ["layer_ram_bits"]
 
 
-def layer_ram_bits(layer: Layer, precision: Precision, reading: Reading, micro_batch: int, weights: str) -> float:
-    """Bits that ``layer`` takes with its weights on ``chip`` or in ``dram``, loaded once per ``micro_batch`` frames.
+def layer_ram_bits(layer: Layer, precision: Precision, reading: Reading, frames: float = 0.0) -> float:
+    """Bits that ``layer`` takes with its weights on chip, or in DRAM where one load serves ``frames`` frames (> 0).
 
     With the constants of ``costs.toml`` a convolution on chip takes NADA's Table III within 0.2 %. A layer whose
-    weights come from DRAM holds its maps for the frames that share them instead, in both directions, double-buffered.
+    weights come from DRAM holds its maps for the frames that share them instead, in both directions, double-buffered;
+    so does a product of two activations for its frame.
     """
     bits, backward = precision.bits, 1 + int(layer.needs_input_grad)
-    own = 2.0 * bits * layer.parameters if weights == "chip" else 0.0
+    own = 0.0 if frames else 2.0 * bits * layer.parameters
     if layer.op in MAC_OPERATIONS:
-        if weights == "dram" or layer.op not in ("conv", "fc"):
-            frames = micro_batch if reading.buffer_micro_batch else 1
+        if frames or layer.op not in ("conv", "fc"):
+            held = frames if frames and reading.buffer_micro_batch else 1.0
             maps = layer.in_elements + layer.out_elements
-            return own + 2.0 * backward * bits * frames * maps + reading.pointwise_fixed_bits
+            return own + 2.0 * backward * bits * held * maps + reading.pointwise_fixed_bits
         if layer.op == "fc" or layer.kernel == (1, 1):
             channels = layer.in_shape[0] + layer.out_shape[0]
             return own + bits * reading.pointwise_words * channels + reading.pointwise_fixed_bits

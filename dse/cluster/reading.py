@@ -39,7 +39,7 @@ class Reading:
     dram_weight_reads: int
     dram_weight_writes: int
     storage: Mapping[str, tuple[str, ...]]
-    """Operation (conv, fc, other) -> where its weights may be: chip, dram."""
+    """Operation (conv, fc, embedding, other) -> where its weights may be: chip, dram."""
     buffer_micro_batch: bool
     """Whether weights in DRAM, loaded once per micro-batch, need the maps of the micro-batch on chip."""
 
@@ -68,7 +68,7 @@ def reading_named(name: str) -> Reading:
         stream={op: _stream(streams.table(op)) for op in streams.keys()},  # noqa: SIM118
         dram_weight_reads=weights.integer("reads"),
         dram_weight_writes=weights.integer("writes"),
-        storage={op: chosen.strings(op) for op in ("conv", "fc", "other")},
+        storage={op: chosen.strings(op) for op in ("conv", "fc", "embedding", "other")},
         buffer_micro_batch=chosen.boolean("buffer_micro_batch"),
     )
 

@@ -17,6 +17,9 @@ __all__ = ["Found", "SearchSettings", "fastest_placement"]
 FIRST_SHARE = 0.9
 """The first probe, as a share of the aggregate bound."""
 
+START_SHARES = (FIRST_SHARE, 0.4, 0.15, 0.05)
+"""Shares of the bound at which a first placement is looked for, until one is found."""
+
 MOVES = 12_000
 """Moves of annealing before the first probe: two or three seconds."""
 
@@ -72,7 +75,7 @@ def fastest_placement(
     if settings.report:
         settings.report("a first placement")
     try:
-        near, fps = annealed(table, FIRST_SHARE * limit, MOVES, settings.seed)
+        near, fps = _first_placement(table, limit, settings.seed)
         if start is not None:
             near, fps = max((near, fps), (start, reached_fps(table, start)), key=lambda pair: pair[1])
         if fps > 0:
@@ -81,6 +84,23 @@ def fastest_placement(
     except KeyboardInterrupt:
         found.interrupted = True
     return found
+
+
+def _first_placement(table: DemandTable, limit: float, seed: int) -> tuple[Placement, float]:
+    """Annealed towards lower throughputs until there is a placement, then towards higher ones while that works."""
+    tries: list[tuple[Placement, float]] = []
+    for share in START_SHARES:
+        tries.append(annealed(table, share * limit, MOVES, seed))
+        if tries[-1][1] > 0:
+            break
+    near, fps = tries[-1] if tries[-1][1] > 0 else tries[0]
+    target = fps
+    while 0 < (target := 1.5 * target) < FIRST_SHARE * limit:
+        higher = annealed(table, target, MOVES, seed)
+        if higher[1] <= fps:
+            break
+        near, fps = higher
+    return near, fps
 
 
 def _bisect(

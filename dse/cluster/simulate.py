@@ -43,7 +43,8 @@ class StageTrace:
     backward_end_s: tuple[float, ...]
     starved_s: float
     blocked_s: float
-    join: bool
+    before_join: bool
+    """A reader of this stage has other ways into it: room may lack because those are late."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class _Builder:
                     backward_end_s=tuple(back.frame_end_s) if back is not None else (),
                     starved_s=sum(actor.waited_s["input"] for actor in both),
                     blocked_s=sum(actor.waited_s["room"] + actor.waited_s["frame"] for actor in both),
-                    join=len(ahead.inputs) > 1,
+                    before_join=any(len(queue.target.inputs) > 1 for queue in ahead.outputs),
                 )
             )
         return found

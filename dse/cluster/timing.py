@@ -77,7 +77,7 @@ def update_s(table: DemandTable, placement: Placement) -> float:
                 continue
             kept = table.storages[stage][placement.storage[stage]]
             for position, layer in enumerate(table.graph.stages[stage].layers):
-                if kept.weights == "dram" and position == 0:
+                if kept.weights != "chip" and position == 0:
                     bits += 3.0 * table.precision.bits * layer.parameters
                 else:
                     on_chip = max(on_chip, layer.parameters)
