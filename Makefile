@@ -1,4 +1,5 @@
 # Two commands: `make sweep` sets up and runs the main job, `make test` sets up and passes all tests.
+# `make verify` compares the convolution engine with the golden model in every setting, for half an hour.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
