@@ -23,10 +23,12 @@ from dse.engine import (
 )
 from dse.errors import InputError
 from dse.golden.convolution import Window
+from dse.verify.lint import slang_messages
 from dse.verify.toolchain import ToolError, verilate
 from tests.rtl.engine_bench import ENGINE, PHASES, Behaviour, EngineBench, check, engine_options, make_job
 from tests.rtl.engine_layers import LAYERS, SETTINGS
 from tests.rtl.engine_matrix import other_tiling
+from tests.rtl.rtl_model import LIBRARY
 
 BenchFactory = Callable[[str], EngineBench]
 BUILT = ["channel 3x5", "channel 7x7 int16", "batch 3x5", "feature map 3x4", "all of them"]
@@ -152,6 +154,13 @@ def test_one_wrong_byte_is_noticed(bench_of: BenchFactory) -> None:
 def test_no_warnings_in_any_setting(tmp_path: Path) -> None:
     for hw in SETTINGS.values():
         verilate("conv_engine", hw.verilog(), ["--lint-only", "-Wall", *engine_options()], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["one lane", "channel 24x8", "feature map 3x4", "all of them"])
+def test_slang_finds_nothing_to_say(name: str, tmp_path: Path) -> None:
+    values = [f"-G{parameter}={value}" for parameter, value in SETTINGS[name].verilog().items()]
+    sources = [str(path) for path in (*sorted(ENGINE.glob("*.sv")), *sorted(LIBRARY.glob("*.sv")))]
+    assert slang_messages(tmp_path, "conv_engine", ["-Wextra", *values, *sources]) == ""
 
 
 @pytest.mark.parametrize(
