@@ -23,6 +23,9 @@ START_SHARES = (FIRST_SHARE, 0.4, 0.15, 0.05)
 MOVES = 12_000
 """Moves of annealing before the first probe: two or three seconds."""
 
+MOVES_PER_S = 600
+"""Moves for each second of the search, where that is short."""
+
 FIRST_PATIENCE_S = 4.0
 """Seconds that a probe may take until bisection has met an undecided one."""
 
@@ -75,7 +78,7 @@ def fastest_placement(
     if settings.report:
         settings.report("a first placement")
     try:
-        near, fps = _first_placement(table, limit, settings.seed)
+        near, fps = _first_placement(table, limit, settings)
         if start is not None:
             near, fps = max((near, fps), (start, reached_fps(table, start)), key=lambda pair: pair[1])
         if fps > 0:
@@ -86,17 +89,18 @@ def fastest_placement(
     return found
 
 
-def _first_placement(table: DemandTable, limit: float, seed: int) -> tuple[Placement, float]:
+def _first_placement(table: DemandTable, limit: float, settings: SearchSettings) -> tuple[Placement, float]:
     """Annealed towards lower throughputs until there is a placement, then towards higher ones while that works."""
+    moves, seed = min(MOVES, int(MOVES_PER_S * settings.seconds) + 1), settings.seed
     tries: list[tuple[Placement, float]] = []
     for share in START_SHARES:
-        tries.append(annealed(table, share * limit, MOVES, seed))
+        tries.append(annealed(table, share * limit, moves, seed))
         if tries[-1][1] > 0:
             break
     near, fps = tries[-1] if tries[-1][1] > 0 else tries[0]
     target = fps
     while 0 < (target := 1.5 * target) < FIRST_SHARE * limit:
-        higher = annealed(table, target, MOVES, seed)
+        higher = annealed(table, target, moves, seed)
         if higher[1] <= fps:
             break
         near, fps = higher

@@ -68,3 +68,20 @@ def test_what_does_not_fit_says_what_is_missing(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
     assert message in run(tmp_path, *words).error
+
+
+def test_best_compares_kinds_of_parallelism(tmp_path: Path) -> None:
+    done = run(tmp_path, "best", "-n", "lenet10", "-c", "nada", "--nodes", 2, "--time-limit", 2, "--gap", 0.5, "--json")
+    assert done.code == 0, done.err
+    rows = done.json["arrangements"]
+    assert {"LP", "DP"} <= {row["kind"] for row in rows}
+    assert rows[0]["fps"] == max(row["fps"] or 0 for row in rows)
+
+
+def test_the_best_plan_so_far_is_simulated_and_drawn(tmp_path: Path) -> None:
+    words = ("-n", "nada_demo", "-c", "nada", "--nodes", 2, "--gap", 0.5, "--simulate", "--report", "page.html")
+    done = run(tmp_path, "plan", *words)
+    assert done.code == 0, done.err
+    assert "simulated" in done.out
+    assert "report: page.html" in done.out
+    assert "timeline-0-data" in (tmp_path / "page.html").read_text("utf-8")
