@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from dse.engine import Convolution, EngineParameters, compute_cycles, fit_tiling, phase_nest
 
@@ -15,6 +16,7 @@ def estimated_cycles(hw: EngineParameters, conv: Convolution, phases: tuple[str,
     return max(compute_cycles(hw, nest, fit_tiling(hw, nest)) for nest in nests)
 
 
+@lru_cache(maxsize=256)
 def scaled(hw: EngineParameters, conv: Convolution, phases: tuple[str, ...], max_cycles: int) -> Convolution:
     """``conv`` with smaller maps, then a smaller batch, then fewer channels, until no phase takes more cycles.
 

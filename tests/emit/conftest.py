@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import dse
-from dse.emit import Choice, Design, design_of
+from dse.emit import Choice, Design, design_of, emit
 from dse.results import ResultSet
 from dse.store import save
+from dse.verify import simulator
+from dse.verify.toolchain import build_runtime
 
 DesignMaker = Callable[..., Design]
 
@@ -44,3 +46,26 @@ def make_design(result: ResultSet) -> DesignMaker:
         return design_of(Choice(cell, "by hand", point), dse.load_network(network), dse.load_device(device))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def quick_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Models compiled without optimisation, on one copy of Verilator's run-time library."""
+    runtime = build_runtime(tmp_path_factory.mktemp("verilated") / "runtime")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulator, "OPTIMISE", "-O0")
+        patch.setattr(simulator, "build_runtime", lambda folder, optimise: runtime)
+        yield
+
+
+@pytest.fixture(scope="session")
+def channel(make_design: DesignMaker) -> Design:
+    return make_design("channel", {"tm": 4, "tn": 6, "ifm_words": 512, "ofm_words": 512, "wei_words": 512})
+
+
+@pytest.fixture(scope="session")
+def folder(channel: Design, quick_builds: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``channel`` is emitted; whoever changes something works on a copy."""
+    path = tmp_path_factory.mktemp("rtl") / "channel"
+    emit(channel, path)
+    return path

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dse.emit import emit, load_design
+from dse.emit import load_design
 from dse.emit.files import sha256
 from dse.verify import run as run_module
-from dse.verify import simulator as simulator_module
 from dse.verify.run import REPORT
 from tests.cli.cli_process import ROOT, Outcome
 from tests.cli.conftest import dse as dse_command
 from tests.cli.test_json_docs import check
-from tests.emit.conftest import DesignMaker
 
 dse = dse_command
 Dse = Callable[..., Outcome]
@@ -93,28 +91,18 @@ def test_sweep_refuses_to_emit_floats_before_it_searches(dse: Dse, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture(scope="module")
-def tiny(make_design: DesignMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An emitted folder of two lanes, and quick builds."""
-    before, simulator_module.OPTIMISE = simulator_module.OPTIMISE, "-O0"
-    folder = tmp_path_factory.mktemp("tiny") / "rtl"
-    emit(make_design("batch", {"t_b": 2, "t_i": 1}), folder)
-    yield folder
-    simulator_module.OPTIMISE = before
-
-
-def test_verify_prints_a_table_and_writes_its_report(dse: Dse, tiny: Path) -> None:
-    done = dse("verify", tiny, "--max-cycles", "800", "--layer", "conv1", "fc2", "--stall", "30", "--latency", "5")
+def test_verify_prints_a_table_and_writes_its_report(dse: Dse, folder: Path) -> None:
+    done = dse("verify", folder, "--max-cycles", "800", "--layer", "conv1", "fc2", "--stall", "30", "--latency", "5")
     assert done.code == 0, done.err
     assert "5 of 5 phases bit-exact" in done.out
-    assert str(tiny / REPORT) in done.out
-    content = dse("verify", tiny, "--max-cycles", "800", "--layer", "conv1", "--json").json
+    assert str(folder / REPORT) in done.out
+    content = dse("verify", folder, "--max-cycles", "800", "--layer", "conv1", "--json").json
     check(documented("verify"), content, "")
-    saved = json.loads((tiny / REPORT).read_text())
+    saved = json.loads((folder / REPORT).read_text())
     assert saved == {key: content[key] for key in saved}
 
 
-def test_an_interrupted_verification_keeps_what_it_has(dse: Dse, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_verification_keeps_what_it_has(dse: Dse, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_case, calls = run_module.run_case, []
 
     def once(*words: Any) -> Any:
@@ -124,23 +112,23 @@ def test_an_interrupted_verification_keeps_what_it_has(dse: Dse, tiny: Path, mon
         return run_case(*words)
 
     monkeypatch.setattr(run_module, "run_case", once)
-    done = dse("verify", tiny, "--max-cycles", "800", "--json")
+    done = dse("verify", folder, "--max-cycles", "800", "--json")
     assert done.code == 130
     assert done.json["interrupted"]
-    assert len(json.loads((tiny / REPORT).read_text())["phases"]) == 1
+    assert len(json.loads((folder / REPORT).read_text())["phases"]) == 1
 
 
-def test_verify_refuses_with_one_line(dse: Dse, tiny: Path, tmp_path: Path) -> None:
+def test_verify_refuses_with_one_line(dse: Dse, folder: Path, tmp_path: Path) -> None:
     assert "design.json: cannot be read" in dse("verify", tmp_path).error
-    assert "--layer: the engine runs no layer" in dse("verify", tiny, "--layer", "relu1").error
-    assert "--stall: must be a whole number" in dse("verify", tiny, "--stall", "100").error
-    shutil.copytree(tiny, tmp_path / "copy")
+    assert "--layer: the engine runs no layer" in dse("verify", folder, "--layer", "relu1").error
+    assert "--stall: must be a whole number" in dse("verify", folder, "--stall", "100").error
+    shutil.copytree(folder, tmp_path / "copy")
     (tmp_path / "copy" / "filelist.f").write_text("rtl/other.sv\n")
     assert "filelist.f: is not the file that dse emit wrote" in dse("verify", tmp_path / "copy").error
 
 
-def test_a_lint_failure_is_told_with_the_tools_words(dse: Dse, tiny: Path, tmp_path: Path) -> None:
-    shutil.copytree(tiny, tmp_path / "copy")
+def test_a_lint_failure_is_told_with_the_tools_words(dse: Dse, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
     top = tmp_path / "copy" / "rtl" / "accelerator.sv"
     top.write_text(top.read_text().replace("start, clear;", "start, clear, spare;"))
     design = tmp_path / "copy" / "design.json"

@@ -13,7 +13,6 @@ from dse.emit import Design, emit
 from dse.emit.files import sha256
 from dse.emit.layers import engine_layers
 from dse.errors import InputError
-from dse.verify import simulator as simulator_module
 from dse.verify import toolchain
 from dse.verify.case import BASE, Case, Prepared, prepare, run
 from dse.verify.dram import DECERR, SLVERR, Dram
@@ -24,28 +23,10 @@ from dse.verify.scaling import estimated_cycles, scaled
 from dse.verify.simulator import Simulator, build_simulator
 from tests.emit.conftest import DesignMaker
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 SMALL = 1500
 """Cycles that a phase may take in these tests."""
 Open = Callable[[Prepared, Dram], Simulator]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quick_builds() -> Iterator[None]:
-    before, simulator_module.OPTIMISE = simulator_module.OPTIMISE, "-O0"
-    yield
-    simulator_module.OPTIMISE = before
-
-
-@pytest.fixture(scope="module")
-def channel(make_design: DesignMaker) -> Design:
-    return make_design("channel", {"tm": 4, "tn": 6, "ifm_words": 512, "ofm_words": 512, "wei_words": 512})
-
-
-@pytest.fixture(scope="module")
-def folder(channel: Design, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("rtl") / "channel"
-    emit(channel, path)
-    return path
 
 
 @pytest.fixture
@@ -68,8 +49,8 @@ def small_case(design: Design, layer: str, phase: str, dram: Dram | None = None,
 
 @pytest.mark.parametrize(
     "dram",
-    [Dram(), Dram(latency=60), Dram(stall=0.5, latency=9), Dram(bytes_per_kcycle=7000)],
-    ids=["ideal", "latency", "stalls", "bandwidth"],
+    [Dram(), Dram(stall=0.5, latency=9), Dram(bytes_per_kcycle=7000, latency=60)],
+    ids=["ideal", "stalls", "slow"],
 )
 def test_every_layer_and_phase_is_bit_exact(channel: Design, folder: Path, dram: Dram) -> None:
     steps: list[str] = []
@@ -97,10 +78,10 @@ def test_lanes_on_rows_and_columns_at_16_bits(make_design: DesignMaker, tmp_path
     words = {"ifm_words": 512, "ofm_words": 512, "wei_words": 1024}
     point = {"tf_rows": 2, "tf_cols": 3, "tm": 2, **words}
     emit(make_design("feature_map", point, "int16", "pynq_z1"), tmp_path)
-    result = verify(tmp_path, Settings(max_cycles=SMALL, dram=Dram(stall=0.2), layers=("conv1", "conv3", "fc2")))
+    result = verify(tmp_path, Settings(max_cycles=SMALL, dram=Dram(stall=0.2), layers=("conv1", "fc2")))
     assert [(row.layer, row.phase) for row in result.rows if row.outcome.exact] == [
         (layer, phase)
-        for layer in ("conv1", "conv3", "fc2")
+        for layer in ("conv1", "fc2")
         for phase in ("forward", "input_grad", "weight_grad")
         if (layer, phase) != ("conv1", "input_grad")
     ]

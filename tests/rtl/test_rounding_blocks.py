@@ -37,7 +37,7 @@ def column(values: list[int], width: int) -> npt.NDArray[np.uint32]:
     return pack(np.array(values, np.int64)[:, None], width)
 
 
-@pytest.mark.parametrize(("in_width", "out_width"), [(32, 8), (48, 16), (16, 16), (9, 2), (64, 33), (20, 8)])
+@pytest.mark.parametrize(("in_width", "out_width"), [(32, 8), (48, 16), (9, 2), (64, 33)])
 def test_requantise(build_model: Callable[..., RtlModel], in_width: int, out_width: int) -> None:
     rng = np.random.default_rng(in_width + out_width)
     values = any_magnitude(rng, in_width, CYCLES)
@@ -58,7 +58,7 @@ def stochastic(value: int, shift: int, draw: int) -> int:
     return (value + ((draw % (1 << min(shift, 32))) << max(shift - 32, 0))) >> shift
 
 
-@pytest.mark.parametrize(("in_width", "out_width", "most"), [(32, 8, 48), (48, 16, 32), (16, 8, 64), (64, 33, 64)])
+@pytest.mark.parametrize(("in_width", "out_width", "most"), [(32, 8, 48), (48, 16, 32), (64, 33, 64)])
 def test_stochastic_round(build_model: Callable[..., RtlModel], in_width: int, out_width: int, most: int) -> None:
     rng = np.random.default_rng(in_width)
     values = any_magnitude(rng, in_width, CYCLES)
@@ -83,7 +83,7 @@ def test_stochastic_rounding_keeps_the_mean(build_model: Callable[..., RtlModel]
         assert abs(got.mean() - value / 16) < 0.02  # five standard errors are 0.018
 
 
-@pytest.mark.parametrize(("lanes", "width"), [(1, 8), (3, 32), (16, 24), (5, 64)])
+@pytest.mark.parametrize(("lanes", "width"), [(1, 8), (3, 32), (5, 64)])
 def test_or_tree_scale(build_model: Callable[..., RtlModel], lanes: int, width: int) -> None:
     rng = np.random.default_rng(lanes)
     data = np.array(any_magnitude(rng, width, CYCLES * lanes)).reshape(CYCLES, lanes)

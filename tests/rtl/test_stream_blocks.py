@@ -34,7 +34,7 @@ def drive(model: RtlModel, width: int, valid: Flags, ready: Flags, clear: Flags)
 
 
 @pytest.mark.parametrize(("top", "parameters", "capacity", "latency"), BLOCKS)
-@pytest.mark.parametrize(("offered", "taken"), [(0.5, 0.5), (0.9, 0.2), (0.2, 0.9), (0.95, 0.95)])
+@pytest.mark.parametrize(("offered", "taken"), [(0.5, 0.5), (0.9, 0.2), (0.2, 0.9)])
 def test_words_leave_as_they_came(
     build_model: Callable[..., RtlModel],
     top: str,
