@@ -8,14 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOUNDS", "OBJECTIVES", "RESOURCES", "Estimate", "Float", "LayerCosts"]
+__all__ = ["BOUNDS", "LOSSES", "OBJECTIVES", "RESOURCES", "Estimate", "Float", "LayerCosts"]
 
 Float = NDArray[np.float64]
 
 RESOURCES = ("lut", "ff", "dsp", "bram36", "uram288")
 """Resource names, in report order."""
 
-BOUNDS = ("none", "compute", "dma", "dram")
+LOSSES: Mapping[str, str] = {
+    "samples": "lanes along samples are idle: the batch is no multiple of them",
+    "output_channels": "lanes along output channels (of the phase) are idle",
+    "input_channels": "lanes along input channels (of the phase) are idle, as on a first layer of three",
+    "rows": "lanes along rows are idle",
+    "columns": "lanes along columns are idle",
+    "groups": "groups fill the lanes on a diagonal only, or not at all",
+    "stride": "lanes on taps and pixels that a strided input gradient has not",
+    "wait": "lanes wait: first loads, last stores, weights, ports and their restarts",
+    "dram": "the DRAM's bandwidth is used up",
+    "streams": "operations and updates beside the multiplier array",
+}
+"""Where the cycles go in which lanes do no useful MAC."""
+
+BOUNDS = ("none", "compute", "dma", "dram", "restart")
 """What limits a layer's phase: nothing to do, the lanes, a DMA port (or its restarts), the DRAM."""
 
 
@@ -35,6 +49,8 @@ class LayerCosts:
     """Index into BOUNDS [S,L,P]."""
     tiling: Mapping[str, NDArray[np.int64]]
     """Tile name (``tr``, ``m_on``, ...) -> its size [S,L,P], 0 where the layer has no such tile."""
+    lost_cycles: Mapping[str, Float]
+    """Cause (see LOSSES) -> cycles [S,L,P]; with ``mac_floor_cycles`` they add up to ``cycles``."""
 
 
 @dataclass(frozen=True)

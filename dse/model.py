@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dse.device import Device
 from dse.errors import InputError, did_you_mean
-from dse.estimate import BOUNDS, RESOURCES, Estimate, Float, LayerCosts
+from dse.estimate import BOUNDS, LOSSES, RESOURCES, Estimate, Float, LayerCosts
 from dse.power import PowerModel
 from dse.rtl_shape import RtlShape
 from dse.space import DesignPoint, SearchSpace
@@ -138,7 +138,7 @@ class ParallelismModel(ABC):
         layers = None
         if detail:
             costs = self._costs(workload, device, point, reading, tiling)
-            layers = self._layer_costs(workload, device, point, costs, reading)
+            layers = self._layer_costs(workload, device, point, costs, reading, tiling)
             totals = _total(costs, self._roofline(device, costs, reading))
         else:
             totals = self._totals(workload, device, point, reading, tiling)
@@ -169,7 +169,7 @@ class ParallelismModel(ABC):
         return np.maximum(costs.cycles, costs.dram_bytes / device.dram_bytes_per_cycle)
 
     def _layer_costs(
-        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str
+        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str, tiling: Tiling
     ) -> LayerCosts:
         cycles = self._roofline(device, costs, reading)
         bound = np.where(cycles > costs.cycles, np.int8(BOUNDS.index("dram")), costs.bound)
@@ -183,11 +183,18 @@ class ParallelismModel(ABC):
                 out[:, layer, phase] += columns[:, k]
             return out
 
+        floor = macs / lanes[:, None, None]
+        losses = {
+            name: dense(lost) for name, lost in self._losses(workload, device, point, costs, reading, tiling).items()
+        }
+        losses["dram"] = dense(cycles - costs.cycles)
+        losses["wait"] = dense(cycles) - floor - np.sum(list(losses.values()), axis=0)
         return LayerCosts(
             cycles=dense(cycles),
             dram_bytes=dense(costs.dram_bytes),
             macs=macs,
-            mac_floor_cycles=macs / lanes[:, None, None],
+            mac_floor_cycles=floor,
+            lost_cycles={name: losses[name] for name in LOSSES if name in losses},
             bound=_dominant(cycles, bound, costs, (points, layers, len(PHASES))),
             tiling={k: dense(v).astype(np.int64) for k, v in costs.tiling.items()},
         )
@@ -274,6 +281,12 @@ class ParallelismModel(ABC):
     def _heuristics(self, workload: Workload, device: Device) -> Sequence[dict[str, int]]:
         return []
 
+    def _losses(
+        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str, tiling: Tiling
+    ) -> dict[str, Float]:
+        """Why lanes are idle: cause (see LOSSES; not wait or dram) -> cycles [S,K]. What is not said is waiting."""
+        return {}
+
     def _has_roofline(self, reading: str) -> bool:
         return True
 
@@ -332,6 +345,7 @@ def _join(parts: Sequence[Estimate], shape: tuple[int, ...]) -> Estimate:
             mac_floor_cycles=cat([layers.mac_floor_cycles]),
             bound=cat([layers.bound]),
             tiling={k: cat([v]) for k, v in layers.tiling.items()},
+            lost_cycles={k: cat([v]) for k, v in layers.lost_cycles.items()},
         )
     return Estimate(
         **{name: field(name) for name in _ARRAYS},

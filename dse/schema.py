@@ -72,6 +72,7 @@ def _layers(workload: Workload, costs: LayerCosts, index: int | None) -> list[di
                 "mac_floor_cycles": costs.mac_floor_cycles[cell],
                 "dram_bytes": costs.dram_bytes[cell],
                 "bound": BOUNDS[costs.bound[cell]],
+                "lost_cycles": {k: round(v[cell], 3) for k, v in costs.lost_cycles.items() if v[cell] > 1e-9 * cycles},
                 "tiling": {name: sizes[cell] for name, sizes in costs.tiling.items() if sizes[cell] > 0},
             }
         rows.append({"name": layer.name, "op": layer.op, "phases": phases})

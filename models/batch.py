@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from dse.device import Device
 from dse.estimate import BOUNDS, Float
-from dse.model import Costs, ParallelismModel, Tiling, Totals
+from dse.model import Costs, ParallelismModel, Tiling, Totals, phase_macs
 from dse.models import FAMILIES
 from dse.models.auxiliary import moved_bytes, published_dram_capacity
+from dse.models.idle_lanes import attributed
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36
@@ -153,6 +154,28 @@ class Batch(ParallelismModel):
             if layer.op in MAC_OPERATIONS and layer.kernel != (1, 1)
         )
         return published_dram_capacity(workload) + workload.batch_size * columns * workload.precision.bytes
+
+    def _losses(
+        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str, tiling: Tiling
+    ) -> dict[str, Float]:
+        """Matrices that do not fill their tiles, samples that do not fill a round; the rest of the phases streams."""
+        gemms, t_b, t_i = _gemms(workload.network), point["t_b"], point["t_i"][:, None]
+        count, macs = len(gemms.layer), phase_macs(workload)
+        pixels = np.where(gemms.is_fc, 1, gemms.pixels)
+        sizes = {"input_channels": gemms.columns, "output_channels": gemms.filters, "rows": pixels}
+        padded = {name: -(-size // t_i) * t_i / size for name, size in sizes.items()}
+        padded["rows"] = np.where(gemms.is_fc, 1.0, padded["rows"])
+        rounds = (-(-workload.batch_size // t_b))[:, None]
+        padded["samples"] = np.broadcast_to(rounds * t_b[:, None] / workload.batch_size, padded["rows"].shape)
+        work = gemms.columns * gemms.filters * pixels * gemms.groups / t_i
+        busy = rounds * work * padded["input_channels"] * padded["output_channels"] * padded["rows"]
+        floor = macs[gemms.layer, gemms.phase] / (t_b[:, None] * t_i)
+        lost = {"streams": costs.cycles.copy()}
+        lost["streams"][:, :count] = 0.0
+        for name, cycles in attributed(busy, floor, padded).items():
+            lost[name] = np.zeros(costs.cycles.shape)
+            lost[name][:, :count] = cycles
+        return lost
 
     def _restart(self, device: Device, reading: str) -> int:
         return 0 if reading == "published" else device.dma_restart_cycles

@@ -164,19 +164,14 @@ class Hybrid(ParallelismModel):
 
     def _costs(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Costs:
         """Every layout's columns side by side; those of other layouts are 0 at a point."""
-        count = len(point["layout"])
         parts = [
             (rows, model._costs(workload, device, part, _reading(model, reading), tiling))
             for rows, model, part in self._parts(point)
         ]
         layer, phase = (np.concatenate([getattr(c, name) for _, c in parts]) for name in ("layer", "phase"))
-        starts = np.cumsum([0, *(len(c.layer) for _, c in parts)])
 
         def spread(of: Callable[[Costs], NDArray[Any]]) -> NDArray[Any]:
-            out = np.zeros((count, len(layer)), dtype=of(parts[0][1]).dtype)
-            for (rows, costs), start in zip(parts, starts, strict=False):
-                out[rows[:, None], np.arange(start, start + len(costs.layer))] = of(costs)
-            return out
+            return _spread(len(point["layout"]), [(rows, of(costs)) for rows, costs in parts])
 
         return Costs(
             layer=layer,
@@ -187,6 +182,23 @@ class Hybrid(ParallelismModel):
             tiling={tile: spread(partial(_tile, tile)) for tile in self.tiles},
             violation=_violation(point, [(rows, costs.violation) for rows, costs in parts]),
         )
+
+    def _losses(
+        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str, tiling: Tiling
+    ) -> dict[str, Float]:
+        parts = []
+        for rows, model, part in self._parts(point):
+            setting = _reading(model, reading)
+            own = model._costs(workload, device, part, setting, tiling)
+            parts.append((rows, own, model._losses(workload, device, part, own, setting, tiling)))
+        names = dict.fromkeys(name for _, _, lost in parts for name in lost)
+        return {
+            name: _spread(
+                len(point["layout"]),
+                [(rows, lost.get(name, np.zeros(own.cycles.shape))) for rows, own, lost in parts],
+            )
+            for name in names
+        }
 
     def _totals(self, workload: Workload, device: Device, point: DesignPoint, reading: str, tiling: Tiling) -> Totals:
         cycles, moved = np.zeros(len(point["layout"])), np.zeros(len(point["layout"]))
@@ -223,6 +235,16 @@ class Hybrid(ParallelismModel):
 def _reading(model: ParallelismModel, reading: str) -> str:
     """The schedule's reading of that name; one that has it not, as it keeps no tile to load ahead, is exact."""
     return reading if reading in model.readings else next(iter(model.readings))
+
+
+def _spread(count: int, parts: Sequence[tuple[NDArray[np.int64], NDArray[Any]]]) -> NDArray[Any]:
+    """The parts' columns side by side [count,K]: each at its own rows, 0 at those of others."""
+    out = np.zeros((count, sum(part.shape[1] for _, part in parts)), dtype=parts[0][1].dtype)
+    start = 0
+    for rows, part in parts:
+        out[rows[:, None], np.arange(start, start + part.shape[1])] = part
+        start += part.shape[1]
+    return out
 
 
 def _tile(name: str, costs: Costs) -> NDArray[np.int64]:

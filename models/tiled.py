@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dse.device import Device
 from dse.errors import InputError
 from dse.estimate import Float
-from dse.model import Costs, ParallelismModel, Tiling
+from dse.model import Costs, ParallelismModel, Tiling, phase_macs
 from dse.models.auxiliary import AuxiliaryCosts, port_costs, published_dram_capacity
+from dse.models.idle_lanes import attributed, tile_fill
 from dse.models.lanes import lane_dsp, lane_logic, streaming_dsp
 from dse.models.loop_nest import loop_nests
 from dse.models.memory import bank_bram36, depth_granule, legal_depths, published_bank_bram36
@@ -186,6 +187,22 @@ class TiledModel(ParallelismModel):
         if reading == "published":
             return published_dram_capacity(workload)
         return training_memory(workload).peak_bytes
+
+    def _losses(
+        self, workload: Workload, device: Device, point: DesignPoint, costs: Costs, reading: str, tiling: Tiling
+    ) -> dict[str, Float]:
+        """The loops that do not fill their lanes; updates and operations beside them are streams."""
+        count = len(loop_nests(workload.network))
+        macs = phase_macs(workload)
+        lost: dict[str, Float] = {"streams": costs.cycles.copy()}
+        lost["streams"][:, :count] = 0.0
+        for k in range(count):
+            problem = self._problem(workload, device, point, reading, k)
+            busy, padded = tile_fill(problem, costs.tiling["tr"][:, k], costs.tiling["tn"][:, k])
+            floor = macs[costs.layer[k], costs.phase[k]] / problem.lanes.count
+            for name, cycles in attributed(busy, floor, padded).items():
+                lost.setdefault(name, np.zeros(costs.cycles.shape))[:, k] = cycles
+        return lost
 
     def _has_roofline(self, reading: str) -> bool:
         return self.settings[reading].memory_time

@@ -35,7 +35,7 @@ __all__ = ["COMPUTE", "DMA", "Solved", "TiledReading", "TilingProblem"]
 Array = NDArray[Any]
 """Counts, cycles or truth values."""
 
-COMPUTE, DMA = np.int8(BOUNDS.index("compute")), np.int8(BOUNDS.index("dma"))
+COMPUTE, DMA, RESTART = (np.int8(BOUNDS.index(name)) for name in ("compute", "dma", "restart"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,8 @@ class TilingProblem:
     point: DesignPoint
     lanes: Lanes
     nest: Nest
+    groups: Int
+    """Groups that the nest runs for, those of other samples included where each has weights of its own [S,1]."""
 
     @staticmethod
     def of(
@@ -130,7 +132,7 @@ class TilingProblem:
             sum_words=-(-workload.precision.accumulator_bits // workload.precision.bits),
             per_sample=per_sample,
         )
-        return TilingProblem(geometry, workload, device, reading, point, lanes, nest)
+        return TilingProblem(geometry, workload, device, reading, point, lanes, nest, groups)
 
     @property
     def width(self) -> int:
@@ -219,13 +221,14 @@ class TilingProblem:
         def at(array: Array) -> Array:
             return np.asarray(np.broadcast_to(array, fits.shape)[rows, pick])
 
+        beats = g.load_beats(lanes, nest, chunk, tr, self.width)
         waits = (full.load > full.compute) | (full.store > counts.n_chunks * full.compute)
         repeats, chosen, kept = nest.repeats[:, 0], at(tr)[:, None], at(on_chip)[:, None]
         return Solved(
             cycles=at(cycles) * repeats,
             update=at(update) * repeats,
             dram_bytes=self._traffic(chunk, chosen)[:, 0] * repeats,
-            bound=np.where(at(waits), DMA, COMPUTE),
+            bound=np.where(at(waits), np.where(at(2 * beats < full.load), RESTART, DMA), COMPUTE),
             tiles={
                 "tr": chosen[:, 0],
                 "m_on": np.minimum(kept * lanes.m, nest.m)[:, 0],

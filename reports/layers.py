@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -32,7 +34,7 @@ class LayerData:
 
     frame: pd.DataFrame
     """One row per layer and phase: layer, op, phase, cycles, seconds, share (of the iteration), mac_floor_cycles,
-    dram_bytes, bound, tiling (words)."""
+    dram_bytes, bound, lost (words: causes and shares), tiling (words)."""
     floor: pd.DataFrame
     """One row per layer in network order: layer, op, cycles, mac_floor_cycles, floor_s."""
     grouped: int
@@ -40,7 +42,7 @@ class LayerData:
 
 
 _COLUMNS = (
-    "layer", "op", "phase", "cycles", "seconds", "share", "mac_floor_cycles", "dram_bytes", "bound", "tiling",
+    "layer", "op", "phase", "cycles", "seconds", "share", "mac_floor_cycles", "dram_bytes", "bound", "lost", "tiling",
 )  # fmt: skip
 
 
@@ -60,6 +62,7 @@ def layer_data(cell: Cell) -> LayerData | None:
             "mac_floor_cycles": number(costs["mac_floor_cycles"]),
             "dram_bytes": number(costs["dram_bytes"]),
             "bound": costs["bound"],
+            "lost": _lost(costs),
             "tiling": parameters(costs["tiling"]),
         }
         for layer in estimate["layers"]
@@ -85,7 +88,7 @@ def _group_quick(frame: pd.DataFrame, layers: int, total: float) -> tuple[pd.Dat
         return frame, 0
     summed = frame[quick].groupby("phase")[["cycles", "mac_floor_cycles", "dram_bytes"]].sum()
     summed = summed.reindex([p for p in PHASES if p in summed.index]).reset_index()
-    summed = summed.assign(layer=f"{count} other auxiliary layers", op="sum", bound="various", tiling="")
+    summed = summed.assign(layer=f"{count} other auxiliary layers", op="sum", bound="various", lost="", tiling="")
     return pd.concat([frame[~quick], summed], ignore_index=True)[list(_COLUMNS)], count
 
 
@@ -134,6 +137,13 @@ def layer_figure(data: LayerData) -> go.Figure:
     return figure
 
 
+def _lost(costs: Mapping[str, Any]) -> str:
+    """The causes that cost a phase most of its cycles, for example ``input_channels 60 %, wait 26 %``."""
+    shares = {name: number(lost) / number(costs["cycles"]) for name, lost in costs["lost_cycles"].items()}
+    ranked = sorted((share, name) for name, share in shares.items() if share >= 0.01)[::-1]
+    return ", ".join(f"{name} {percent(share, 0)}" for share, name in ranked)
+
+
 def _bars(part: pd.DataFrame, phase: str, factor: float) -> go.Bar:
     title, colour = PHASE_STYLES[phase]
     return go.Bar(
@@ -147,6 +157,7 @@ def _bars(part: pd.DataFrame, phase: str, factor: float) -> go.Bar:
             f"<br>{significant(r['cycles'])} cycles, {percent(r['share'], 2)} of the iteration"
             f"<br>MAC floor {significant(r['mac_floor_cycles'])} cycles"
             f"<br>bound by {escape(r['bound'])}, {significant(r['dram_bytes'] / 1e6)} MB of DRAM traffic"
+            + (f"<br>lost to {escape(r['lost'])}" if r["lost"] else "")
             + (f"<br>tiling {escape(r['tiling'])}" if r["tiling"] else "")
             for r in records(part)
         ],

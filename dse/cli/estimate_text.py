@@ -27,12 +27,20 @@ def layer_table(estimate: Mapping[str, Any], title: str) -> Table:
                     number(costs["cycles"], 1),
                     number(costs["mac_floor_cycles"], 1),
                     costs["bound"],
+                    _lost(costs),
                     number(costs["dram_bytes"]),
                     point_text(costs["tiling"]),
                 )
             )
-    columns = ("layer", "op", "phase", "cycles", "MAC floor", "bound", "DRAM bytes", "tiling")
-    return Table(title, columns, rows, "lllrrlrl")
+    columns = ("layer", "op", "phase", "cycles", "MAC floor", "bound", "lost to", "DRAM bytes", "tiling")
+    return Table(title, columns, rows, "lllrrllrl")
+
+
+def _lost(costs: Mapping[str, Any]) -> str:
+    """The two causes that cost most of the cycles, in percent of them."""
+    ranked = sorted(costs["lost_cycles"].items(), key=lambda item: -item[1])[:2]
+    shown = [f"{name} {100 * lost / costs['cycles']:.0f} %" for name, lost in ranked if lost >= 0.01 * costs["cycles"]]
+    return ", ".join(shown)
 
 
 def total_table(estimate: Mapping[str, Any]) -> Table:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dse as package
-from dse.estimate import RESOURCES
+from dse.estimate import BOUNDS, RESOURCES
 from dse.workload import PHASES
 from tests.cli.cli_process import ROOT
 
@@ -38,9 +38,11 @@ def test_json_has_the_documented_keys(lenet):
         assert set(layer) == {"name", "op", "phases"}
         assert set(layer["phases"]) <= set(PHASES)
         for costs in layer["phases"].values():
-            assert set(costs) == {"cycles", "macs", "mac_floor_cycles", "dram_bytes", "bound", "tiling"}
+            assert set(costs) == {"cycles", "macs", "mac_floor_cycles", "dram_bytes", "bound", "lost_cycles", "tiling"}
             assert costs["cycles"] >= costs["mac_floor_cycles"]
-            assert costs["bound"] in ("none", "compute", "dma", "dram")
+            assert costs["bound"] in BOUNDS
+            lost = sum(costs["lost_cycles"].values())
+            assert costs["mac_floor_cycles"] + lost == pytest.approx(costs["cycles"], rel=1e-6)
 
 
 def test_totals_are_those_of_the_layers(lenet):

@@ -16,7 +16,7 @@ EXAMPLES = re.findall(
     (ROOT / "docs" / "json.md").read_text("utf-8"),
     re.MULTILINE | re.DOTALL,
 )
-TABLES = {"inputs", "chosen", "sources", "dsp_cost", "violations", "phases", "tiling"}
+TABLES = {"inputs", "chosen", "sources", "dsp_cost", "violations", "phases", "tiling", "lost_cycles"}
 """Objects whose keys are names of the user's things, cut in the examples."""
 BRIEF = {"pareto", "papers"}
 """Lists whose estimates are cut in the examples."""

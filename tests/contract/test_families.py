@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dse.devices import load_device
 from dse.errors import InputError
-from dse.estimate import BOUNDS, RESOURCES
+from dse.estimate import BOUNDS, LOSSES, RESOURCES
 from dse.model import ParallelismModel, phase_macs
 from dse.networks import list_networks, load_network
 from dse.registry import families
@@ -212,6 +212,27 @@ def test_bounds_are_named_where_there_is_time(family: ParallelismModel) -> None:
     work = workload("alexnet")
     layers = family.evaluate(work, BOARD, random_points(family.space(work, BOARD), 3), detail=True).layers
     assert np.all((layers.bound == BOUNDS.index("none")) == (layers.cycles == 0))
+
+
+@pytest.mark.parametrize("name", ["alexnet", "mobilenet_v2", "resnet20_cifar10", "deit_tiny"])
+def test_every_cycle_is_useful_or_lost_to_a_cause(family: ParallelismModel, name: str) -> None:
+    work = workload(name, 3)
+    points = random_points(family.space(work, BOARD), 8)
+    for reading in family.readings:
+        layers = family.evaluate(work, BOARD, points, reading=reading, detail=True).layers
+        assert set(layers.lost_cycles) <= set(LOSSES)
+        for lost in layers.lost_cycles.values():
+            assert np.all(lost >= -1e-9 * np.maximum(layers.cycles, 1))
+        total = layers.mac_floor_cycles + sum(layers.lost_cycles.values())
+        np.testing.assert_allclose(total, layers.cycles, rtol=1e-9)
+
+
+def test_a_first_layer_of_three_channels_is_named_as_such() -> None:
+    """Sixteen lanes along input channels, three channels: five cycles of 16/3 are lost to them."""
+    point = {"tm": 16, "tn": 16, "ifm_words": 4096, "ofm_words": 2048, "wei_words": 1024}
+    layers = families()["channel"].evaluate(workload("lenet10", 16), BOARD, point, detail=True).layers
+    lost = layers.lost_cycles["input_channels"][0, 0] / layers.mac_floor_cycles[0, 0]
+    assert lost == pytest.approx(16 / 3 - 1)
 
 
 def test_heuristics_are_legal_points(family: ParallelismModel) -> None:

@@ -40,7 +40,7 @@ def phase(cycles: float, macs: float, lanes: int, bound: str = "compute") -> dic
     tiling = {"tr": 27, "m_on": 96} if macs else {}
     return {
         "cycles": cycles, "macs": macs, "mac_floor_cycles": macs / lanes, "dram_bytes": 4096 * 1024, "bound": bound,
-        "tiling": tiling,
+        "lost_cycles": {"wait": cycles - macs / lanes}, "tiling": tiling,
     }  # fmt: skip
 
 
