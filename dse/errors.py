@@ -20,6 +20,16 @@ class InputError(ValueError):
             text += f"; allowed: {allowed}"
         super().__init__(" ".join(text.split()))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Workers of a process pool hand errors over as pickles: the line is all there is to an error."""
+        return _from_line, (str(self),)
+
+
+def _from_line(line: str) -> InputError:
+    error = InputError.__new__(InputError)
+    error.args = (line,)
+    return error
+
 
 def _short(value: object) -> str:
     """``repr`` in at most 200 characters; Python refuses to print an integer of more than 4300 digits."""

@@ -129,6 +129,10 @@ class Batch(ParallelismModel):
             rounds * moved * workload.precision.bytes + aux_bytes.sum(),
         )
 
+    def floor_cycles(self, workload: Workload, device: Device, point: DesignPoint, reading: str = "") -> Float:
+        """The cycles themselves [S]: with no inner search they cost as little as any floor."""
+        return self._totals(workload, device, point, self._reading(reading), {}).cycles
+
     def _resources(self, workload: Workload, device: Device, point: DesignPoint, reading: str) -> dict[str, Float]:
         precision, t_b, t_i = workload.precision, point["t_b"], point["t_i"]
         lut, ff = lane_logic(device, precision, t_b * t_i)

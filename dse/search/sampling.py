@@ -16,6 +16,7 @@ from dse.errors import InputError, did_you_mean
 from dse.estimate import Float
 from dse.search.collector import OnProgress
 from dse.search.encoding import Encoding
+from dse.search.neighbours import neighbours
 from dse.search.pareto import Front
 from dse.search.problem import Points, Problem
 from dse.search.samplers import SAMPLERS
@@ -30,10 +31,12 @@ _POPULATION = 50
 _BATCH = {"nsga2": _POPULATION, "tpe": 16, "random": 256, "qmc": 256}
 _LEARNING = ("nsga2", "tpe")
 """Samplers that come back to what was good, and so to points that they know."""
-_DRAWN = 4096
+_DRAWN = 16384
 """Random points of which the floor is looked at."""
 _SHARE = 5
-"""One in so many trials goes to points with a low floor."""
+"""One in so many trials goes to points with a low floor, and one, at the end, to neighbours of the best."""
+_FRONT = 8
+"""Best points, at most, of which neighbours are tried at a time."""
 _VARIATIONS = 8
 """Variations tried for a point that repeats, before it is accepted."""
 _MOVE = 0.05
@@ -105,6 +108,8 @@ def optuna_search(
         first += done
         while done < trials and len(memory.values) < problem.space.size:
             batch = min(_BATCH[sampler], trials - done)
+            if first <= done and sampler in _LEARNING and done >= trials - trials // _SHARE:
+                first = done + _enqueue(study, memory.encoding, _near_the_best(problem, memory, batch))
             _run_batch(study, memory, batch, max(0, first - done), vary=sampler in _LEARNING)
             done += batch
             if on_progress is not None:
@@ -115,13 +120,38 @@ def optuna_search(
 
 
 def _of_low_floor(problem: Problem, memory: _Memory, count: int) -> list[dict[str, int]]:
-    """The ``count`` of _DRAWN random points whose time has the lowest floor, which costs little to compute."""
+    """The ``count`` of _DRAWN random points whose time has the lowest floor, which costs little to compute.
+
+    As many of each kind of design, where there is a choice of kinds: their floors are not equally close.
+    """
     encoding = memory.encoding
     if "latency" not in problem.objectives or not encoding.free or count < 1:
         return []
     steps = encoding.fill(encoding.decode(memory.random.random((_DRAWN, len(encoding.free)))))
     steps = np.unique(steps, axis=0)
     points = encoding.points(steps)
+    floors = problem.floor_seconds(points)
+    choices = [points[p.name] for p in encoding.free if p.choice]
+    kinds = np.unique(np.stack(choices, axis=1), axis=0, return_inverse=True)[1].reshape(-1) if choices else 0 * floors
+    rank = np.empty(len(floors), dtype=np.int64)
+    for kind in np.unique(kinds):
+        rows = np.flatnonzero(kinds == kind)
+        rank[rows[np.argsort(floors[rows], kind="stable")]] = np.arange(len(rows))
+    best = np.lexsort((floors, rank))[:count]
+    return [{name: int(column[row]) for name, column in points.items()} for row in best]
+
+
+def _near_the_best(problem: Problem, memory: _Memory, count: int) -> list[dict[str, int]]:
+    """The ``count`` unseen neighbours of the best points, of one of them at a time, that have the lowest floors."""
+    encoding, found = memory.encoding, memory.front.payload.get("row", ())
+    if not len(found):
+        return []
+    near = np.concatenate([neighbours(encoding, memory.point(int(row))) for row in found[:_FRONT]])
+    unseen = np.array([tuple(row) not in memory.rows for row in near.tolist()], dtype=bool)
+    near = np.unique(near[unseen], axis=0)
+    if not len(near):
+        return []
+    points = encoding.points(near)
     best = np.argsort(problem.floor_seconds(points), kind="stable")[:count]
     return [{name: int(column[row]) for name, column in points.items()} for row in best]
 
