@@ -27,8 +27,8 @@ from dse.workload import Workload, precision_named
 BOARDS = ("zcu102", "max5", "u250", "pynq_z1")
 BATCHES = (1, 4, 16, 128)
 PURE = ("batch", "feature_map", "channel")
-LIMIT_S = 20.0
-PART_S = 0.1 * LIMIT_S
+LIMIT_S = 60.0
+PART_S = 0.2 * LIMIT_S
 TABLE_6_CYCLES = 69_295_691
 """EF-Train Table 6, "Our Model": AlexNet's convolutions, batch 4, fp32, 16 x 16 lanes on a ZCU102."""
 TABLE_6_DSP = 1280

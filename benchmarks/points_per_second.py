@@ -72,7 +72,7 @@ def _distinct(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def tilings(search: Problem, points: Points) -> tuple[int, int]:
-    """Tilings that ``points`` have, and how many of them the inner search computes to find the best ones."""
+    """Tilings that ``points`` have, and how many of them are candidates of the inner search."""
     model, nests = search.model, loop_nests(search.workload.network)
     assert isinstance(model, TiledModel)
     every = computed = 0
@@ -117,7 +117,7 @@ def rates() -> list[Figure]:
                 every, computed = (count / 2048 * rate for count in tilings(search, points))
                 figures.append(Figure(f"{label}: {kind}", rate, "points/s", limit, at_least=True))
                 figures.append(Figure("  tilings searched", every, "tilings/s"))
-                figures.append(Figure("  of them computed", computed, "tilings/s"))
+                figures.append(Figure("  of them candidates", computed, "tilings/s"))
     for family, limit in (("feature_map", None), ("hybrid", 500.0)):
         search = problem(family, "resnet50", "zcu102", batch_size=4)
         points = fitting_points(search, 2048, random)

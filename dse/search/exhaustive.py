@@ -81,7 +81,7 @@ def exact_search(
     )
 
 
-_PART = 0.1
+_PART = 0.2
 """Share of the time limit for each part that is searched first."""
 
 
