@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -58,6 +59,11 @@ def environment(path: Path | None = None) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(parts)}
 
 
+def _hears_ctrl_c() -> None:
+    """In the new process: a shell that runs the tests in the background makes its children ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class TerminalErrors:
     """A process in a group of its own whose stderr is a terminal (a pseudo-terminal), as when a user looks at it."""
 
@@ -71,6 +77,7 @@ class TerminalErrors:
             stderr=theirs,
             text=True,
             start_new_session=True,
+            preexec_fn=_hears_ctrl_c,
         )
         os.close(theirs)
         self.seen = ""
