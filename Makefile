@@ -9,8 +9,10 @@ JOBS ?= 2
 .PHONY: sweep test verify lint setup setup-test system clean
 
 sweep: setup
-	$(BIN)/dse sweep -n alexnet -d zcu102 -m batch -m feature_map -m channel -b 4 --force -o $(OUT)
+	$(BIN)/dse sweep -n alexnet -d zcu102 -b 4 --force -o $(OUT)
+	$(BIN)/dse sweep -n cnn_1x -d zcu102 -m channel -m hybrid -b 4 --precision int8 --force -o $(OUT)/int8 --emit
 	@echo "report: $(abspath $(OUT))/report.html"
+	@echo "RTL:    $(abspath $(OUT))/int8/rtl/cnn_1x-zcu102-4"
 
 test: system lint
 	$(BIN)/python -m pytest -n $(JOBS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 from dse.cli.guard import OK
 from dse.cli.options import Force, Json, whole
 from dse.cli.output import print_json
+from dse.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from dse.emit import Choice, Design
     from dse.emit.files import Written
     from dse.network import Network
-    from dse.results import ResultSet
+    from dse.results import Cell, ResultSet
 
 __all__ = ["check_rtl", "emit", "emit_winners"]
 
@@ -61,7 +63,6 @@ _SHOWN = ("family", "reading", "batch_size", "precision", "point", "parameters")
 def check_rtl(precision: str) -> None:
     """Raises InputError, before an hour of search, for a precision that no RTL has."""
     from dse.emit.parameters import INTEGERS
-    from dse.errors import InputError
 
     if precision not in INTEGERS:
         allowed = f"--precision {' or '.join(INTEGERS)}"
@@ -70,26 +71,39 @@ def check_rtl(precision: str) -> None:
 
 def emit_winners(
     result: ResultSet, networks: Mapping[str, Network], boards: Mapping[str, Device], folder: Path
-) -> dict[str, str]:
-    """Write the best point of every network, board and batch size into a folder of its own; what it is -> its path."""
+) -> tuple[dict[str, str], list[InputError]]:
+    """Write a point of every network, board and batch size into a folder of its own: the best that RTL can realise.
+
+    Returns what was written -> its path, and why better points were not.
+    """
     from dse.emit import choose, design_of
     from dse.emit import emit as write
 
-    tasks = dict.fromkeys((c.network, c.device, c.batch_size) for c in result.cells if c.best is not None)
-    files = {}
-    for network, device, batch_size in tasks:
-        cells = tuple(c for c in result.cells if (c.network, c.device, c.batch_size) == (network, device, batch_size))
-        target = folder / f"{network}-{device}-{batch_size}"
-        design = design_of(choose(replace(result, cells=cells)), networks[network], boards[device])
-        write(design, target, force=True)
-        files[f"rtl {target.name}"] = str(target)
-    return files
+    cells = sorted((c for c in result.cells if c.best is not None), key=_first_objective)
+    files: dict[str, str] = {}
+    refused = []
+    for cell in cells:
+        name = f"{cell.network}-{cell.device}-{cell.batch_size}"
+        if f"rtl {name}" in files:
+            continue
+        try:
+            choice = choose(replace(result, cells=(cell,)))
+            design = design_of(choice, networks[cell.network], boards[cell.device])
+        except InputError as error:
+            refused.append(error)
+            continue
+        write(design, folder / name, force=True)
+        files[f"rtl {name}"] = str(folder / name)
+    return files, refused
+
+
+def _first_objective(cell: Cell) -> float:
+    return cell.best.objectives[0] if cell.best is not None else math.inf
 
 
 def _inputs(choice: Choice, result: ResultSet) -> tuple[Network, Device]:
     """The network and the board as they were when the sweep ran."""
     from dse.devices import load_device
-    from dse.errors import InputError
     from dse.networks import load_network
 
     cell = choice.cell

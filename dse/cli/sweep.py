@@ -44,6 +44,7 @@ from dse.cli.options import (
 from dse.cli.output import print_json
 from dse.cli.progress import progress_bar
 from dse.cli.sweep_text import cell_text, shortage_text
+from dse.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,8 +108,10 @@ def sweep(
         result = search_grid(networks, list(boards.values()), on_progress=report, **options)
     result = replace(result, run=replace(result.run, argv=("dse", *context.obj)))
     files = _save(result, output, boards)
+    refused: list[InputError] = []
     if emit:
-        files |= emit_winners(result, {n.name: n for n in networks}, boards, output / "rtl")
+        emitted, refused = emit_winners(result, {n.name: n for n in networks}, boards, output / "rtl")
+        files |= emitted
     if as_json:
         from dse.store import result_json
 
@@ -117,6 +120,10 @@ def sweep(
         for cell in result.cells:
             print(cell_text(cell, boards[cell.device], options["trials"]), end="\n\n")
         print("\n".join(files.values()))
+    for error in refused:
+        print(f"not emitted: {error}", file=sys.stderr)
+    if refused and not any(name.startswith("rtl ") for name in files):
+        raise refused[0]
     return _exit_code(result)
 
 
