@@ -35,6 +35,8 @@ _DRAWN = 16384
 """Random points of which the floor is looked at."""
 _SHARE = 5
 """One in so many trials goes to points with a low floor, and one, at the end, to neighbours of the best."""
+_MOST_QUEUED = 256
+"""Points with a low floor at most, however many the trials: more of them would only crowd out the sampler."""
 _FRONT = 8
 """Best points, at most, of which neighbours are tried at a time."""
 _VARIATIONS = 8
@@ -103,7 +105,7 @@ def optuna_search(
                 on_progress(done, trials)
         study = _study(problem, sampler, seed)
         if sampler in _LEARNING:
-            winners += _of_low_floor(problem, memory, (trials - done) // _SHARE)
+            winners += _of_low_floor(problem, memory, min((trials - done) // _SHARE, _MOST_QUEUED))
         first = _enqueue(study, memory.encoding, [*problem.heuristics(), *winners]) if memory.encoding.free else 0
         first += done
         while done < trials and len(memory.values) < problem.space.size:

@@ -129,7 +129,7 @@ def test_more_work_never_takes_fewer_cycles(m, n, size, kernel, stride, grow, by
         assert np.all(after.iteration_cycles[fits] >= before.iteration_cycles[fits] - 1e-6), family.name
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     batch=st.integers(1, 70), name=st.sampled_from(["cnn_1x", "lenet10", "resnet20_cifar10"]), seed=st.integers(0, 99)
 )
@@ -145,7 +145,7 @@ def test_doubling_the_batch_costs_more_but_at_most_double(batch: int, name: str,
             assert np.all(after.iteration_cycles >= before.iteration_cycles - 1e-6), family.name
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     name=st.sampled_from(["cnn_1x", "alexnet", "mobilenet_v2"]), precision=st.sampled_from(PRECISIONS),
     seed=st.integers(0, 9999),

@@ -52,7 +52,7 @@ shapes = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     shape=shapes, batch=st.integers(1, 9), tm=st.integers(1, 12), tn=st.integers(1, 12), ifm=st.integers(40, 900),
     ofm=st.integers(20, 500), wei=st.integers(30, 600), reading=st.sampled_from(["exact", "prefetch"]),
