@@ -29,7 +29,7 @@ def build_simulator(folder: Path) -> Path:
     """
     names = [*(folder / "filelist.f").read_text().split(), f"sim/{BENCH}", "sim/axi_dram.h"]
     key = sha256(b"".join((folder / name).read_bytes() for name in names))[:16]
-    build = folder / "build" / f"verilator-{key}"
+    build = folder.absolute() / "build" / f"verilator-{key}"  # the tools run in folders of their own
     library = build / "model.so"
     if library.is_file():
         return library
