@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -190,3 +191,13 @@ def test_unknown_layers_and_missing_tools_are_one_line(folder: Path, monkeypatch
 def test_slang_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.sv").write_text("module a; logic x; assign x = missing; endmodule\n")
     assert "a.sv:1:" in slang_messages(tmp_path, "a", ["a.sv"])
+
+
+def test_a_folder_may_be_named_relative_to_where_one_is(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder, tmp_path / "rtl", ignore=shutil.ignore_patterns("build"))
+    monkeypatch.chdir(tmp_path)
+    library = build_simulator(Path("rtl"))
+    assert library.is_absolute()
+    assert library.is_file()
