@@ -35,9 +35,9 @@ def memory_map(workload: Workload, hw: EngineParameters) -> dict[str, Any]:
                 "bytes": layout.size_bytes,
                 "shape": list(layout.blocked.shape),
                 "block": list(layout.blocked.block),
-                "sets": layout.sets,
-                "element_bytes": layout.element_bytes,
-                "row_bytes": layout.row_beats * layout.beat_bytes,
+                "sets": layout.image.sets,
+                "element_bytes": layout.image.element_bytes,
+                "row_bytes": layout.row_beats * layout.image.beat_bytes,
             }
         )
         base = -(-(base + layout.size_bytes) // ALIGNMENT) * ALIGNMENT

@@ -22,7 +22,7 @@ _AXIS = ("taps", "classes", "class_last", "stride", "tap_top", "tap_step", "tap_
 _STREAM = ("base", *(f"step[{level}]" for level in range(5)), "outer", "inner", "row")
 
 COMMAND_FIELDS: tuple[str, ...] = (
-    "mode", "shift", "raw", *(f"count[{level}]" for level in range(5)),
+    "mode", "shift", "raw", "relu", *(f"count[{level}]" for level in range(5)),
     *(f"{name}.{part}" for name in _PAIRS for part in ("full", "last")), "cols", "col_steps",
     *(f"{axis}.{name}" for axis in ("row_axis", "col_axis") for name in _AXIS),
     *(f"a.{name}" for name in _STREAM), "a_y", "a_y_step", "a_x", "a_rows.full", "a_rows.last", "a_height", "a_width",
@@ -45,9 +45,18 @@ class Bases:
 
 
 def command(
-    hw: EngineParameters, nest: PhaseNest, tiling: Tiling, bases: Bases, *, shift: int = 0, raw: bool = False
+    hw: EngineParameters,
+    nest: PhaseNest,
+    tiling: Tiling,
+    bases: Bases,
+    *,
+    shift: int = 0,
+    raw: bool = False,
+    relu: bool = False,
 ) -> dict[str, int]:
-    """Value of every field of ``COMMAND_FIELDS``. ``raw`` stores 32-bit sums, else they are shifted and clipped.
+    """Value of every field of ``COMMAND_FIELDS``.
+
+    ``raw`` stores sums of ``hw.wide_bytes``, else they are shifted and clipped, and at least 0 with ``relu``.
 
     Raises InputError where the tile does not fit a buffer, a size passes 16 bits, or a base is not beat aligned.
     """
@@ -65,7 +74,7 @@ def command(
         if getattr(bases, name) % hw.beat_bytes:
             raise InputError(f"{name} base", "is not at a beat", getattr(bases, name), f"multiples of {hw.beat_bytes}")
     fields = _Builder(hw, nest, tiling, bases, raw).fields()
-    fields |= {"mode": PHASES.index(nest.phase), "shift": shift, "raw": int(raw)}
+    fields |= {"mode": PHASES.index(nest.phase), "shift": shift, "raw": int(raw), "relu": int(relu)}
     narrow = [name for name in COMMAND_FIELDS if not _is_wide(name)]
     for name in narrow:
         if not -(1 << 15) <= fields[name] < 1 << 16:

@@ -60,6 +60,11 @@ class EngineParameters:
         return self.operand_bits // 8
 
     @property
+    def wide_bytes(self) -> int:
+        """Bytes of a sum in DRAM: 4 for int8, 8 for int16, whose sums have 48 bits."""
+        return 4 * self.operand_bytes
+
+    @property
     def accumulator_bits(self) -> int:
         """Bits of a running sum: 32 for int8; 48 for int16, whose products have 32 bits."""
         return 32 if self.operand_bits == 8 else 48

@@ -2,5 +2,6 @@
 
 from dse.layout.address_map import AddressMap, Region, address_map
 from dse.layout.blocked import BlockedLayout, Burst
+from dse.layout.rows import RowImage
 
-__all__ = ["AddressMap", "BlockedLayout", "Burst", "Region", "address_map"]
+__all__ = ["AddressMap", "BlockedLayout", "Burst", "Region", "RowImage", "address_map"]

@@ -162,7 +162,7 @@ def _tensors(hw: EngineParameters, case: Case) -> _Tensors:
     if case.phase == "weight_grad":
         sums = golden.weight_grad(x, e, window)
         raw = EngineLayout.weights(hw, conv, raw=True)
-        return _Tensors((inputs, outputs, raw), (x, e), sums.astype(np.int32), 0, True)
+        return _Tensors((inputs, outputs, raw), (x, e), sums, 0, True)
     if case.phase == "forward":
         layouts, operands, wide = (inputs, weights, outputs), (x, w), golden.forward(x, w, window)
     else:

@@ -34,6 +34,7 @@ module conv_engine
   output logic                       error_o,
   output logic [1:0]                 phase_o, // of the command under way
   output logic                       step_o,  // the lanes work in this cycle
+  output logic [6:0]                 scale_o, // bit length of the OR of all magnitudes of the sums; valid from done_o
   // features
   output logic                       a_cmd_valid_o,
   input  logic                       a_cmd_ready_i,
@@ -318,7 +319,7 @@ module conv_engine
     .UC(UC), .Block(ChannelBlock)
   ) u_store (
     .clk_i, .rst_ni(run_n), .start_i(start), .cmd_i(cmd_q), .half_full_i(acc_ready), .half_done_o(store_done),
-    .active_o(store_active), .read_o(read), .read_half_o(read_half), .read_addr_o(read_addr), .read_i(stored),
+    .active_o(store_active), .scale_o, .read_o(read), .read_half_o(read_half), .read_addr_o(read_addr), .read_i(stored),
     .dma_valid_o(w_cmd_valid_o), .dma_ready_i(w_cmd_ready_i), .dma_addr_o(w_beat_addr), .dma_beats_o(w_cmd_beats_o),
     .data_valid_o(w_data_valid_o), .data_ready_i(w_data_ready_i), .data_o(w_data_o)
   );

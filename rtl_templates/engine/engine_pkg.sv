@@ -12,7 +12,7 @@ package engine_pkg;
   } mode_e;
 
   localparam int unsigned Levels       = 5;  // of tile loops
-  localparam int unsigned CommandWords = 98;
+  localparam int unsigned CommandWords = 99;
   localparam int unsigned BeatWidth    = 32; // DRAM addresses and strides in beats, modulo 2^32
   localparam int unsigned IndexWidth   = 16; // counts, buffer addresses and coordinates (these signed)
 
@@ -50,6 +50,7 @@ package engine_pkg;
     mode_e              mode;
     logic signed [7:0]  shift;
     logic               raw;
+    logic               relu;    // of requantised results
     index_t [Levels-1:0] count;  // tiles per level; level 0 is the outermost
     size_pair_t m_blocks, n_blocks, b_blocks; // ChannelBlock channels, ChannelBlock channels, UB samples
     size_pair_t m_groups, n_groups;           // UM and UN channels

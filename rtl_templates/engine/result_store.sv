@@ -3,7 +3,8 @@
 // Stores finished tiles: reads their cells from the accumulator buffer, requantises them and packs them into beats.
 //
 // Three stages, which stand still together while the beats are not taken: read, choose the cell, requantise.
-// A cell has ChannelBlock x UB elements in forward and input_grad, ChannelBlock in weight_grad; raw elements have 32 bits.
+// A cell has ChannelBlock x UB elements in forward and input_grad, ChannelBlock in weight_grad; raw elements have four
+// times the width of operands.
 
 module result_store
   import engine_pkg::*;
@@ -26,6 +27,7 @@ module result_store
   input  logic                           half_full_i,
   output logic                           half_done_o,
   output logic                           active_o,
+  output logic [6:0]                     scale_o, // bit length of the OR of all magnitudes of the sums stored
   output logic                           read_o,
   output logic                           read_half_o,
   output index_t                         read_addr_o,
@@ -39,10 +41,10 @@ module result_store
   output logic [DataWidth-1:0]           data_o
 );
 
-  localparam int unsigned RawWidth  = 32;
+  localparam int unsigned RawRatio  = 4;
+  localparam int unsigned RawWidth  = RawRatio * OperandWidth;
   localparam int unsigned CellSize  = Block * UB;
   localparam int unsigned MParts    = UM / Block;
-  localparam int unsigned RawRatio  = RawWidth / OperandWidth;
   localparam int unsigned MaxCell   = CellSize * RawRatio;
   localparam int unsigned FillWidth = $clog2(DataWidth / OperandWidth + MaxCell + 1);
   localparam int unsigned RowWidth  = UR > 1 ? $clog2(UR) : 1;
@@ -122,22 +124,44 @@ module result_store
     end
   end
 
-  // Requantised, or as 32-bit sums.
+  // Requantised, or as sums.
   logic [CellSize-1:0][OperandWidth-1:0] narrow;
   logic [CellSize-1:0][RawWidth-1:0]     wide;
   logic [MaxCell*OperandWidth-1:0]       cell3_q;
   logic [FillWidth-1:0]                  size, size_words;
 
+  logic [CellSize-1:0][OperandWidth-1:0] rounded;
+  logic [$clog2(AccWidth+1)-1:0]         scale;
+
   for (genvar e = 0; e < CellSize; e++) begin : gen_lane
     requantise #(.InWidth(AccWidth), .OutWidth(OperandWidth)) u_narrow (
-      .value_i(chosen2_q[e]), .shift_i(cmd_i.shift), .value_o(narrow[e])
+      .value_i(chosen2_q[e]), .shift_i(cmd_i.shift), .value_o(rounded[e])
     );
-    assign wide[e] = chosen2_q[e][RawWidth-1:0];
+    assign narrow[e] = cmd_i.relu && rounded[e][OperandWidth-1] ? '0 : rounded[e];
+    if (RawWidth > AccWidth) begin : gen_extend
+      assign wide[e] = RawWidth'(signed'(chosen2_q[e]));
+    end else begin : gen_cut
+      assign wide[e] = chosen2_q[e][RawWidth-1:0];
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (enable) cell3_q <= cmd_i.raw ? wide : (MaxCell * OperandWidth)'(narrow);
   end
+
+  or_tree_scale #(
+    .Lanes(CellSize),
+    .Width(AccWidth)
+  ) u_scale (
+    .clk_i,
+    .rst_ni,
+    .en_i    (enable),
+    .clear_i (start_i),
+    .valid_i (valid2_q),
+    .data_i  (chosen2_q),
+    .bitlen_o(scale)
+  );
+  assign scale_o = 7'(scale);
 
   assign size_words = gradient ? FillWidth'(Block) : FillWidth'(CellSize);
   assign size       = cmd_i.raw ? FillWidth'(32'(size_words) * RawRatio) : size_words;

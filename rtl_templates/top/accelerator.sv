@@ -144,6 +144,7 @@ module accelerator
   logic [31:0] commands_q, steps_q;
   logic        step;
   logic [1:0]  unused_phase;
+  logic [6:0]  unused_scale;
 
   // The command is shifted in word by word and stays for the engine while it is offered.
   logic [CommandWords-1:0][31:0] command_q;
@@ -234,6 +235,7 @@ module accelerator
     .error_o       (engine_error),
     .phase_o       (unused_phase),
     .step_o        (step),
+    .scale_o       (unused_scale),
     .a_cmd_valid_o (a_cmd_valid),
     .a_cmd_ready_i (a_cmd_ready),
     .a_cmd_addr_o  (a_cmd_addr),

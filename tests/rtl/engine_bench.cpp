@@ -20,6 +20,7 @@ struct Outcome {
   uint64_t steps;       // in which the lanes worked
   uint64_t done;        // commands finished
   uint32_t error, violations;
+  uint32_t scale;       // of the last command
 };
 
 struct Random {
@@ -141,7 +142,10 @@ EXPORT void bench_run(void* p, const uint32_t* words, uint64_t commands, uint8_t
     }
     if (t.w_done_i) b.answers.pop_front();
     outcome->steps += t.step_o;
-    if (t.done_o) finished_at[outcome->done++] = cycle;
+    if (t.done_o) {
+      finished_at[outcome->done++] = cycle;
+      outcome->scale = t.scale_o;
+    }
     if (t.cmd_valid_i && t.cmd_ready_o) {
       sent++;
       cmd_held = false;

@@ -46,11 +46,11 @@ class _Config(ctypes.Structure):
 
 
 class Outcome(ctypes.Structure):
-    """What a run did: cycles, steps of the lanes, commands done, error_o, requests outside of the memory."""
+    """What a run did: cycles, steps of the lanes, commands done, error_o, requests outside of the memory, scale_o."""
 
     _fields_ = (
         *((name, ctypes.c_uint64) for name in ("cycles", "steps", "done")),
-        *((name, ctypes.c_uint32) for name in ("error", "violations")),
+        *((name, ctypes.c_uint32) for name in ("error", "violations", "scale")),
     )
 
 
@@ -117,6 +117,8 @@ class Job:
     memory: npt.NDArray[np.uint8]
     base: int
     words: npt.NDArray[np.uint32]
+    scale: int
+    """Bit length of the largest magnitude among the sums."""
 
 
 def random_tensor(rng: np.random.Generator, bits: int, shape: tuple[int, ...]) -> Ints:
@@ -144,7 +146,7 @@ def golden(conv: Convolution, phase: str, feature: Ints, operand: Ints) -> Ints:
 
 def make_job(
     hw: EngineParameters, conv: Convolution, phase: str, tiling: Tiling | None = None, *, raw: bool = False,
-    shift: int = 7, seed: int = 0, base: int = 0,
+    relu: bool = False, shift: int = 7, seed: int = 0, base: int = 0,
 ) -> Job:  # fmt: skip
     """Random operands in memory images from byte `base` on, the command, and the image that must come out."""
     rng = np.random.default_rng(seed)
@@ -161,15 +163,16 @@ def make_job(
         "weight_grad": ((maps[0], x), (maps[1], e), EngineLayout.weights(hw, conv, raw)),
     }[phase]
     sums = golden(conv, phase, feature[1], operand[1])
-    out = sums if raw else requantise(sums, shift, hw.operand_bits)
+    narrow = requantise(sums, shift, hw.operand_bits)
+    out = sums if raw else np.maximum(narrow, 0) if relu else narrow
     images = [feature[0].pack(feature[1]), operand[0].pack(operand[1])]
-    want = result.pack(out.astype(np.int64) if not raw else out.astype(np.int32))
+    want = result.pack(out)
     at = [base, base + len(images[0]), base + len(images[0]) + len(images[1])]
     memory = rng.integers(0, 256, at[2] + len(want) + 64, dtype=np.uint8)
     for place, image in zip(at, images, strict=False):
         memory[place : place + len(image)] = np.frombuffer(image, np.uint8)
-    words = command_words(command(hw, nest, tiling, Bases(*at), shift=shift, raw=raw))
-    return Job(nest, tiling, result, want, memory, at[2], words)
+    words = command_words(command(hw, nest, tiling, Bases(*at), shift=shift, raw=raw, relu=relu))
+    return Job(nest, tiling, result, want, memory, at[2], words, int(np.abs(sums).max()).bit_length())
 
 
 def check(bench: EngineBench, job: Job, how: Behaviour) -> Outcome:
@@ -178,6 +181,7 @@ def check(bench: EngineBench, job: Job, how: Behaviour) -> Outcome:
     outcome, _ = bench.run([job.words], job.memory, how)
     where = f"{job.nest} {job.tiling} {bench.hw}"
     assert (outcome.violations, outcome.error, outcome.done) == (0, 0, 1), f"{where} after {outcome.cycles} cycles"
+    assert outcome.scale == job.scale, where
     got = job.memory[job.base : job.base + len(job.want)].tobytes()
     if got != job.want:
         differ = np.flatnonzero(job.result.unpack(got) != job.result.unpack(job.want))

@@ -52,7 +52,8 @@ def bench_of(rtl_cache: Path, rtl_runtime: Path) -> BenchFactory:
 def test_every_layer_is_bit_exact_under_stalls(bench_of: BenchFactory, name: str, phase: str) -> None:
     bench, rng = bench_of(name), np.random.default_rng(len(name))
     for number, conv in enumerate(LAYERS.values()):
-        job = make_job(bench.hw, conv, phase, seed=number, raw=number % 3 == 0, shift=7 + number % 5)
+        flags = {"raw": number % 3 == 0, "relu": number % 2 == 0}
+        job = make_job(bench.hw, conv, phase, seed=number, shift=7 + number % 5, **flags)
         check(bench, job, Behaviour(0.3, int(rng.integers(0, 12)), number, 400_000))
         tiling = other_tiling(job, bench, rng)
         if tiling is not None:
