@@ -20,7 +20,6 @@ import numpy.typing as npt
 from dse.verify import toolchain
 
 LIBRARY = Path(__file__).parents[2] / "rtl_templates" / "lib"
-AUX_UNITS = LIBRARY.parent / "aux_units"
 Words = npt.NDArray[np.uint32]
 Values = npt.NDArray[np.uint64]
 
@@ -70,9 +69,8 @@ EXPORT void model_run(void* p, size_t cycles, const uint32_t* in, uint32_t* out,
 
 
 def verilate(top: str, parameters: Mapping[str, int], options: list[str], cwd: Path) -> None:
-    """Run Verilator on one module of the library or auxiliary unit; ToolError has its messages if it refuses."""
-    folder = AUX_UNITS if (AUX_UNITS / f"{top}.sv").is_file() else LIBRARY
-    toolchain.verilate(top, parameters, ["-y", str(LIBRARY), *options, str(folder / f"{top}.sv")], cwd)
+    """Run Verilator on one module of the library; ToolError has its messages if it refuses."""
+    toolchain.verilate(top, parameters, ["-y", str(LIBRARY), *options, str(LIBRARY / f"{top}.sv")], cwd)
 
 
 @dataclass(frozen=True)
