@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +22,8 @@ from dse.engine import (
     phase_nest,
 )
 from dse.golden import forward, input_grad, weight_grad
-from dse.verify.toolchain import build_library, verilate
 from tests.rtl.rtl_model import LIBRARY
+from tests.rtl.unit_bench import Behaviour, Outcome, UnitBench
 
 ENGINE = LIBRARY.parent / "engine"
 PHASES = ("forward", "input_grad", "weight_grad")
@@ -38,72 +35,13 @@ def engine_options() -> list[str]:
     return ["-y", str(ENGINE), "-y", str(LIBRARY), str(ENGINE / "engine_pkg.sv"), str(ENGINE / "conv_engine.sv")]
 
 
-class _Config(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("seed", "limit", "abort_at", "latency")),
-        *((name, ctypes.c_uint32) for name in ("stall", "hard_reset", "fault_at", "beat_bytes")),
-    )
-
-
-class Outcome(ctypes.Structure):
-    """What a run did: cycles, steps of the lanes, commands done, error_o, requests outside of the memory, scale_o."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("cycles", "steps", "done")),
-        *((name, ctypes.c_uint32) for name in ("error", "violations", "scale")),
-    )
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """Of the memory: chance of a stall a signal and cycle, latency in cycles, and what goes wrong when."""
-
-    stall: float = 0.0
-    latency: int = 1
-    seed: int = 1
-    limit: int = 2_000_000
-    abort_at: int = 0
-    hard_reset: bool = False
-    fault_at: int = 0
-
-
-class EngineBench:
+class EngineBench(UnitBench):
     """One engine; `run` takes commands."""
 
     def __init__(self, hw: EngineParameters, cache: Path, runtime: Path, optimise: str = "-O1") -> None:
         self.hw = hw
-        prefix = "Vengine_" + "_".join(str(value) for value in hw.verilog().values())
-        folder = cache / prefix
-        library = folder / "model.so"
-        if not library.exists():
-            folder.mkdir(parents=True)
-            options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(folder)]
-            verilate("conv_engine", hw.verilog(), [*options, *engine_options()], folder)
-            head = f"#define MODEL {prefix}\n#define WORDS {len(COMMAND_FIELDS)}\n#include <cstring>\n"
-            bench = head + (Path(__file__).parent / "engine_bench.cpp").read_text()
-            build_library(folder, prefix, bench, runtime, optimise)
-        self._library = ctypes.CDLL(str(library), mode=os.RTLD_LOCAL)
-        self._library.bench_new.restype = ctypes.c_void_p
-        self._bench = ctypes.c_void_p(self._library.bench_new())
-
-    def run(
-        self, commands: Sequence[npt.NDArray[np.uint32]], memory: npt.NDArray[np.uint8], how: Behaviour
-    ) -> tuple[Outcome, list[int]]:
-        """Run commands back to back; returns the outcome and the cycle in which each ended."""
-        words = np.ascontiguousarray(np.stack(commands), np.uint32)
-        config = _Config(how.seed, how.limit, how.abort_at, how.latency, int(how.stall * 65536), how.hard_reset)
-        config.fault_at, config.beat_bytes = how.fault_at, self.hw.beat_bytes
-        outcome, ends = Outcome(), np.zeros(len(commands), np.uint64)
-        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (words, memory, ends)]
-        self._library.bench_run(
-            self._bench, pointers[0], ctypes.c_uint64(len(commands)), pointers[1], ctypes.c_uint64(memory.nbytes),
-            ctypes.byref(config), ctypes.byref(outcome), pointers[2],
-        )  # fmt: skip
-        return outcome, [int(end) for end in ends[: outcome.done]]
-
-    def clear(self) -> None:
-        """A cycle of clear_i, with the memory's requests dropped."""
-        self._library.bench_clear(self._bench)
+        sources = engine_options()
+        super().__init__("conv_engine", hw.verilog(), len(COMMAND_FIELDS), sources, cache, runtime, optimise)
 
 
 @dataclass
@@ -178,10 +116,10 @@ def make_job(
 def check(bench: EngineBench, job: Job, how: Behaviour) -> Outcome:
     """Run a job; every byte of the result, and none around it, must be as expected. Returns what the run did."""
     before = job.memory.copy()
-    outcome, _ = bench.run([job.words], job.memory, how)
+    outcome, records = bench.run([job.words], job.memory, how)
     where = f"{job.nest} {job.tiling} {bench.hw}"
-    assert (outcome.violations, outcome.error, outcome.done) == (0, 0, 1), f"{where} after {outcome.cycles} cycles"
-    assert outcome.scale == job.scale, where
+    assert (outcome.faults, outcome.done) == ((0, 0, 0, 0), 1), f"{where} after {outcome.cycles} cycles"
+    assert records[0].scale == job.scale, where
     got = job.memory[job.base : job.base + len(job.want)].tobytes()
     if got != job.want:
         differ = np.flatnonzero(job.result.unpack(got) != job.result.unpack(job.want))

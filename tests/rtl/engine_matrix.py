@@ -16,8 +16,9 @@ import numpy as np
 
 from dse.engine import Tiling, buffer_words
 from dse.verify.toolchain import build_runtime
-from tests.rtl.engine_bench import PHASES, Behaviour, EngineBench, Job, check, make_job
+from tests.rtl.engine_bench import PHASES, EngineBench, Job, check, make_job
 from tests.rtl.engine_layers import LAYERS, SETTINGS
+from tests.rtl.unit_bench import Behaviour
 
 
 def other_tiling(job: Job, bench: EngineBench, rng: np.random.Generator) -> Tiling | None:

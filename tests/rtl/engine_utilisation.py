@@ -17,7 +17,8 @@ from pathlib import Path
 from dse.engine import Convolution, EngineParameters, command_cycles
 from dse.golden.convolution import Window
 from dse.verify.toolchain import build_runtime
-from tests.rtl.engine_bench import PHASES, Behaviour, EngineBench, check, make_job
+from tests.rtl.engine_bench import PHASES, EngineBench, check, make_job
+from tests.rtl.unit_bench import Behaviour
 
 SHAPES = {"conv2": (96, 256, 27, 5), "conv3": (256, 384, 13, 3), "conv4": (384, 384, 13, 3), "conv5": (384, 256, 13, 3)}
 PRESETS = {

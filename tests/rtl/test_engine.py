@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,11 @@ from dse.errors import InputError
 from dse.golden.convolution import Window
 from dse.verify.lint import slang_messages
 from dse.verify.toolchain import ToolError, verilate
-from tests.rtl.engine_bench import ENGINE, PHASES, Behaviour, EngineBench, check, engine_options, make_job
+from tests.rtl.engine_bench import ENGINE, PHASES, EngineBench, check, engine_options, make_job
 from tests.rtl.engine_layers import LAYERS, SETTINGS
 from tests.rtl.engine_matrix import other_tiling
 from tests.rtl.rtl_model import LIBRARY
+from tests.rtl.unit_bench import Behaviour
 
 BenchFactory = Callable[[str], EngineBench]
 BUILT = ["channel 3x5", "channel 7x7 int16", "batch 3x5", "feature map 3x4", "all of them"]
@@ -71,9 +73,10 @@ def test_commands_follow_each_other(bench_of: BenchFactory) -> None:
     memory = np.zeros(base, np.uint8)
     for job, start in zip(jobs, [0, *(len(job.memory) for job in jobs)], strict=False):
         memory[start : len(job.memory)] = job.memory[start:]
-    outcome, ends = bench.run([job.words for job in jobs], memory, STALLED)
-    assert (outcome.done, outcome.error, outcome.violations) == (len(jobs), 0, 0)
-    assert ends == sorted(ends)
+    outcome, records = bench.run([job.words for job in jobs], memory, STALLED)
+    assert (outcome.done, outcome.faults) == (len(jobs), (0, 0, 0, 0))
+    assert [record.scale for record in records] == [job.scale for job in jobs]
+    assert all(before.ended <= after.taken for before, after in pairwise(records))
     for job in jobs:
         assert memory[job.base : job.base + len(job.want)].tobytes() == job.want, job.nest
 
