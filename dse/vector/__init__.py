@@ -1,5 +1,16 @@
 """The host's side of the units that do what is no convolution: their commands and cycle counts."""
 
 from dse.vector.elementwise import ELEMENTWISE_FIELDS, Elementwise, elementwise_cycles, elementwise_words
+from dse.vector.pool import POOL_FIELDS, Pooling, pool_words
+from dse.vector.pool_hardware import PoolParameters
 
-__all__ = ["ELEMENTWISE_FIELDS", "Elementwise", "elementwise_cycles", "elementwise_words"]
+__all__ = [
+    "ELEMENTWISE_FIELDS",
+    "POOL_FIELDS",
+    "Elementwise",
+    "PoolParameters",
+    "Pooling",
+    "elementwise_cycles",
+    "elementwise_words",
+    "pool_words",
+]
