@@ -18,7 +18,9 @@ rtl/lane_cube.sv
 rtl/loop_offset.sv
 rtl/operand_buffer.sv
 rtl/operand_loader.sv
+rtl/or_tree_scale.sv
 rtl/pixel_steps.sv
+rtl/ram_slice.sv
 rtl/requantise.sv
 rtl/result_store.sv
 rtl/result_walker.sv

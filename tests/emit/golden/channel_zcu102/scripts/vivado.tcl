@@ -27,7 +27,9 @@ read_verilog -sv [list \
   [file join $root rtl/loop_offset.sv] \
   [file join $root rtl/operand_buffer.sv] \
   [file join $root rtl/operand_loader.sv] \
+  [file join $root rtl/or_tree_scale.sv] \
   [file join $root rtl/pixel_steps.sv] \
+  [file join $root rtl/ram_slice.sv] \
   [file join $root rtl/requantise.sv] \
   [file join $root rtl/result_store.sv] \
   [file join $root rtl/result_walker.sv] \
