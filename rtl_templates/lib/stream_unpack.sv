@@ -51,7 +51,7 @@ module stream_unpack #(
   assign pop          = cell_valid_o && cell_ready_i;
   assign row_end      = pop && cell_q == cells_i - CountWidth'(1);
   assign beats_over   = beat_q == row_beats_i;
-  assign data_ready_o = row_end || (!beats_over && fill_q <= FillWidth'(LargeCell));
+  assign data_ready_o = row_end || (!beats_over && left <= FillWidth'(LargeCell));
   assign push         = data_valid_i && data_ready_o;
 
   always_comb begin
