@@ -27,7 +27,8 @@ struct Outcome {
 };
 
 struct Record {
-  uint64_t taken, ended, scale;  // cycles, and scale_o at the end
+  uint64_t taken, ended, scale;     // cycles, and scale_o at the end
+  uint64_t scale_weight, scale_bias;  // of units that have them
 };
 
 struct Random {
@@ -58,6 +59,14 @@ template <class T> bool error_of(T& top) {
 template <class T> bool step_of(T& top) {
   if constexpr (requires { top.step_o; }) return top.step_o;
   else return false;
+}
+
+template <class T> void put_scales(T& top, Record& record) {
+  record.scale = top.scale_o;
+  if constexpr (requires { top.scale_weight_o; }) {
+    record.scale_weight = top.scale_weight_o;
+    record.scale_bias = top.scale_bias_o;
+  }
 }
 
 // What a valid that was not answered has to keep.
@@ -214,7 +223,7 @@ EXPORT void bench_run(void* p, const uint32_t* words, uint64_t commands, uint8_t
     outcome.steps += step_of(t);
     if (t.done_o) {
       records[outcome.done].ended = cycle;
-      records[outcome.done++].scale = t.scale_o;
+      put_scales(t, records[outcome.done++]);
       outcome.early += !b.reads[0].empty() || !b.reads[1].empty() || !b.writes.empty() || !b.answers.empty();
     }
     if (t.cmd_valid_i && t.cmd_ready_o) {

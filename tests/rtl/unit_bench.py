@@ -41,11 +41,13 @@ class Outcome(ctypes.Structure):
 
 
 class Record(NamedTuple):
-    """A finished command: cycles in which it was taken and in which done_o was high, and scale_o then."""
+    """A finished command: cycles in which it was taken and in which done_o was high, and the scales then."""
 
     taken: int
     ended: int
     scale: int
+    scale_weight: int
+    scale_bias: int
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class UnitBench:
         assert words.shape[1] == self.words
         config = _Config(how.seed, how.limit, how.abort_at, how.latency, int(how.stall * 65536), how.hard_reset)
         config.fault_at, config.beat_bytes = how.fault_at, self.beat_bytes
-        outcome, records = Outcome(), np.zeros((len(commands), 3), np.uint64)
+        outcome, records = Outcome(), np.zeros((len(commands), len(Record._fields)), np.uint64)
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (words, memory, records)]
         self._library.bench_run(
             self._bench, pointers[0], ctypes.c_uint64(len(commands)), pointers[1], ctypes.c_uint64(memory.nbytes),
