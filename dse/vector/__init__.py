@@ -4,6 +4,7 @@ from dse.vector.channel import CHANNEL_FIELDS, CHANNEL_KINDS, ChannelOperation, 
 from dse.vector.elementwise import ELEMENTWISE_FIELDS, Elementwise, elementwise_cycles, elementwise_words
 from dse.vector.pool import POOL_FIELDS, Pooling, pool_words
 from dse.vector.pool_hardware import PoolParameters
+from dse.vector.pool_timing import pool_cycles
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -18,5 +19,6 @@ __all__ = [
     "channel_words",
     "elementwise_cycles",
     "elementwise_words",
+    "pool_cycles",
     "pool_words",
 ]

@@ -96,6 +96,22 @@ def test_a_beat_a_cycle_passes_through_both(build_model: Build) -> None:
     assert packed["cell_ready_o"].all()
 
 
+@pytest.mark.parametrize(("cell", "moved"), [(5, "cell_valid_o"), (13, "data_ready_o")])
+def test_cells_that_do_not_divide_a_beat_cost_no_cycle(build_model: Build, cell: int, moved: str) -> None:
+    """Cells of 5 elements leave every cycle, of those of 13 a beat of 8 enters every cycle, also where rows meet."""
+    model = build_model("stream_unpack", DataWidth=64, ElementWidth=8, SmallCell=cell, LargeCell=cell)
+    ones, cells = np.ones(500, np.int64), 11
+    out = model.run(
+        {
+            "large_i": ones, "cells_i": ones * cells, "row_beats_i": ones * -(-cells * cell // 8),
+            "data_valid_i": ones, "data_i": pack(np.random.default_rng(2).integers(0, 256, (500, 8)), 8),
+            "cell_ready_i": ones,
+        },
+        before_edge=True,
+    )  # fmt: skip
+    assert out[moved][1:].all()
+
+
 @pytest.mark.parametrize(("lanes", "width", "depth"), [(1, 40, 2), (4, 8, 37), (9, 16, 256)])
 def test_buffer_ram(build_model: Build, lanes: int, width: int, depth: int) -> None:
     model = build_model("buffer_ram", Lanes=lanes, LaneWidth=width, Depth=depth)
