@@ -51,13 +51,14 @@ def emit(
     if as_json:
         changed = [name for name, new in written.items() if new]
         content = {key: value for key, value in design.content().items() if key in _SHOWN}
+        content["estimated_resources"] = design.prediction["resources"]
         print_json({"design": content, "folder": str(output), "files": list(written), "written": changed})
     else:
         print(_summary(design, written, output))
     return OK
 
 
-_SHOWN = ("family", "reading", "batch_size", "precision", "point", "parameters")
+_SHOWN = ("family", "reading", "batch_size", "precision", "point", "parameters", "resources", "resized")
 
 
 def check_rtl(precision: str) -> None:
@@ -121,7 +122,23 @@ def _summary(design: Design, written: Written, output: Path) -> str:
     values = ", ".join(f"{name}={value}" for name, value in design.parameters.items())
     changed = sum(written.values())
     return (
-        f"{design.title}\n  RTL        {values}\n"
+        f"{design.title}\n  RTL        {values}\n{_resources(design)}"
         f"  files      {len(written)} in {output}, {changed} written, {len(written) - changed} unchanged\n"
         f"  next       dse verify {output}"
     )
+
+
+def _resources(design: Design) -> str:
+    """What the RTL takes of the chip, what the family estimated for the whole design, and whose depths are others."""
+    used, capacity = design.resources, design.device.capacity
+    blocks = ", ".join(f"{name.upper()} {used[name]:,}" for name in ("ramb36", "ramb18", "m20k") if name in used)
+    ours = f"dsp {_of(used['dsp'], capacity['dsp'])}, bram36 {_of(used['bram36'], capacity['bram36'])} ({blocks})"
+    lut = f", lut as RAM {used['lut_ram']:,}" if used.get("lut_ram") else ""
+    estimated = design.prediction["resources"]
+    theirs = ", ".join(f"{name} {estimated[name]:,.10g}" for name in ("dsp", "bram36", "uram288"))
+    others = "".join(f"  buffers    {buffer}\n" for buffer in design.resized)
+    return f"  takes      {ours}, uram288 {used['uram288']:,}{lut}\n  estimated  {theirs}\n{others}"
+
+
+def _of(used: float, capacity: float) -> str:
+    return f"{used:,.10g} of {capacity:,.10g}"

@@ -12,6 +12,8 @@ import numpy as np
 
 from dse._version import __version__
 from dse.device import Device, OperatorCost, PowerMeasurement
+from dse.emit.buffers import Resized, resized
+from dse.emit.chip import chip_resources
 from dse.emit.choice import Choice
 from dse.emit.layers import engine_layers
 from dse.emit.memory_map import memory_map
@@ -49,6 +51,16 @@ class Design:
         return accelerator_parameters(self.engine)
 
     @property
+    def resources(self) -> dict[str, float]:
+        """What the RTL takes of the chip (``dse.emit.chip.chip_resources``)."""
+        return chip_resources(self.engine, self.device)
+
+    @property
+    def resized(self) -> tuple[Resized, ...]:
+        """Buffers whose depth is not the point's."""
+        return resized(family_named(self.family).rtl_shape(self.point), self.engine)
+
+    @property
     def title(self) -> str:
         """One line that names it."""
         values = ", ".join(f"{name}={value}" for name, value in self.point.items())
@@ -79,6 +91,8 @@ class Design:
                 "engine": asdict(self.engine),
                 "parameters": self.parameters,
                 "lanes": self.engine.lanes,
+                "resources": self.resources,
+                "resized": [asdict(buffer) for buffer in self.resized],
                 "address_map": memory_map(self.workload, self.engine),
                 "prediction": dict(self.prediction),
             }

@@ -44,7 +44,8 @@ def engine_layers(network: Network, batch_size: int) -> tuple[EngineLayer, ...]:
     shapes = {"input": network.input_shape}
     found = []
     for layer in network.layers:
-        source = aliases.get(layer.inputs[0], layer.inputs[0])
+        read = next(iter(layer.inputs), "")  # a learned map reads nothing
+        source = aliases.get(read, read)
         shapes[layer.name] = layer.out_shape
         if layer.op in ALIASES:
             aliases[layer.name] = source

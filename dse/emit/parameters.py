@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from dse.device import Device
+from dse.emit.buffers import with_buffers
 from dse.emit.layers import EngineLayer
-from dse.engine import EngineParameters, Tiling, buffer_words, fit_tiling
+from dse.engine import EngineParameters, fit_tiling
 from dse.errors import InputError
 from dse.rtl_shape import AXES, BUFFERS, RtlShape
 from dse.workload import Precision
@@ -20,16 +20,13 @@ INTEGERS = ("int8", "int16")
 ADDR_WIDTH = 40
 """Bits of a DRAM address: what the ports of Zynq UltraScale+ to the processing system have (UG1085, table 35-1)."""
 
-LEAST_DEPTH = 512
-"""Words of half a buffer whose depth is no parameter of the family: a RAMB36 holds twice as many of 36 bits."""
-
 
 def engine_parameters(
     shape: RtlShape, precision: Precision, device: Device, layers: tuple[EngineLayer, ...]
 ) -> EngineParameters:
-    """The engine of a point. Raises InputError naming the point's parameter and the rule that it breaks.
+    """The engine of a point; depths of its buffers as ``with_buffers`` has them.
 
-    Buffers whose depth is no parameter of the point get the least power of two that every layer's smallest tile fits.
+    Raises InputError naming the point's parameters and the rule that they break: of the RTL, or of the board.
     """
     if precision.name not in INTEGERS:
         raise InputError("precision", "the RTL has integer lanes only", precision.name, ", ".join(INTEGERS))
@@ -42,7 +39,7 @@ def engine_parameters(
             data_bits=_data_bits(device),
             **{f"{buffer}_depth": shape.depth[buffer][1] for buffer in BUFFERS if buffer in shape.depth},
         )
-        hw = _with_free_depths(hw, shape, layers)
+        hw = with_buffers(hw, shape, layers, device)
         for layer in layers:
             for phase in layer.phases:
                 fit_tiling(hw, layer.nest(phase, hw.channel_block))
@@ -54,17 +51,6 @@ def engine_parameters(
 def accelerator_parameters(hw: EngineParameters) -> dict[str, int]:
     """Parameter of ``accelerator.sv`` -> value."""
     return {**hw.verilog(), "AddrWidth": ADDR_WIDTH}
-
-
-def _with_free_depths(hw: EngineParameters, shape: RtlShape, layers: tuple[EngineLayer, ...]) -> EngineParameters:
-    nests = [layer.nest(phase, hw.channel_block) for layer in layers for phase in layer.phases]
-    need = [buffer_words(hw, nest, Tiling()) for nest in nests]
-    depths = {}
-    for number, buffer in enumerate(BUFFERS):
-        if buffer not in shape.depth:
-            words = max([LEAST_DEPTH, *(row[number] for row in need)])
-            depths[f"{buffer}_depth"] = 1 << (words - 1).bit_length()
-    return replace(hw, **depths)
 
 
 def _named(shape: RtlShape) -> str:

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from dse._version import __version__
 from dse.device import Device
+from dse.emit.chip import yosys_family
 from dse.emit.design import Design
 from dse.emit.layers import OPERATIONS
 from dse.layout.address_map import ALIASES
@@ -84,8 +85,7 @@ def _yosys(device: Device) -> str:
     """Yosys' synthesis command for the part."""
     if device.vendor != "xilinx":
         return f"synth -top {TOP}"
-    family = "xc7" if device.part.upper().startswith("XC7") else "xcup"
-    return f"synth_xilinx -family {family} -noiopad -top {TOP}"
+    return f"synth_xilinx -family {yosys_family(device.part)} -noiopad -top {TOP}"
 
 
 def _vivado_part(part: str) -> str:

@@ -2,7 +2,7 @@
 
 from dse.engine.command import COMMAND_FIELDS, Bases, command, command_words
 from dse.engine.cycles import compute_cycles
-from dse.engine.hardware import EngineParameters
+from dse.engine.hardware import MOST_WORDS, EngineParameters
 from dse.engine.images import EngineLayout
 from dse.engine.nest import Convolution, PhaseNest, Tiling, phase_nest
 from dse.engine.tiling import buffer_words, fit_tiling
@@ -10,6 +10,7 @@ from dse.engine.timing import command_cycles
 
 __all__ = [
     "COMMAND_FIELDS",
+    "MOST_WORDS",
     "Bases",
     "Convolution",
     "EngineLayout",

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from dse.errors import InputError
 
-__all__ = ["EngineParameters"]
+__all__ = ["MOST_WORDS", "EngineParameters"]
 
 _WIDEST_TREE = 256
-_DEEPEST = 32768
+MOST_WORDS = 32768
+"""Words of half a buffer at the most, as conv_engine.sv checks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class EngineParameters:
             if lanes > _WIDEST_TREE:
                 raise InputError(f"engine parameter {name}", "is too wide a sum", lanes, f"up to {_WIDEST_TREE}")
         for name in ("feature_depth", "operand_depth", "sum_depth"):
-            if not 2 <= getattr(self, name) <= _DEEPEST:
-                raise InputError(f"engine parameter {name}", "is no depth", getattr(self, name), f"2 to {_DEEPEST}")
+            if not 2 <= getattr(self, name) <= MOST_WORDS:
+                raise InputError(f"engine parameter {name}", "is no depth", getattr(self, name), f"2 to {MOST_WORDS}")
         if not 32 <= self.data_bits <= 1024 or self.data_bits & (self.data_bits - 1):
             raise InputError("engine parameter data_bits", "must be a power of two", self.data_bits, "32 to 1024")
 

@@ -6,9 +6,11 @@ block RAM or of LUT RAM, so that the count is a rule of the RTL and not of a too
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from dse.engine.hardware import EngineParameters
+from dse.rtl_shape import BUFFERS
 
 __all__ = ["LUT_RAM", "BufferRam", "EngineResources", "buffer_rams", "engine_resources"]
 
@@ -97,9 +99,9 @@ def buffer_rams(hw: EngineParameters) -> tuple[BufferRam, ...]:
     )
 
 
-def engine_resources(hw: EngineParameters, family: str = "xcup") -> EngineResources:
-    """DSP blocks, block RAMs and LUT RAM on ``family`` of LUT_RAM (they differ in LUT RAM only)."""
-    rams = buffer_rams(hw)
+def engine_resources(hw: EngineParameters, family: str = "xcup", buffers: Container[str] = BUFFERS) -> EngineResources:
+    """DSP blocks, and memories of ``buffers``, on ``family`` of LUT_RAM (they differ in LUT RAM only)."""
+    rams = [ram for ram in buffer_rams(hw) if ram.buffer in buffers]
     luts, _ = LUT_RAM[family]
     return EngineResources(
         dsp=hw.lanes,

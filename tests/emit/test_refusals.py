@@ -22,7 +22,6 @@ WORDS = {"ifm_words": 2048, "ofm_words": 1024, "wei_words": 1024}
         ("channel", {"tm": 4, "tn": 300, **WORDS}, "int8", "tn=300 (un)"),
         ("batch", {"t_b": 300, "t_i": 4}, "int8", "ub * ur * uc"),
         ("channel", {"tm": 4, "tn": 4, **WORDS, "ifm_words": 40000}, "int8", "ifm_words=40000 (feature_depth)"),
-        ("channel", {"tm": 4, "tn": 4, **WORDS, "ifm_words": 4}, "int8", "feature_depth: is too small"),
     ],
 )
 def test_points(make_design: DesignMaker, family: str, point: dict[str, int], precision: str, text: str) -> None:
