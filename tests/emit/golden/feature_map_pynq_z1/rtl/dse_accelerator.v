@@ -90,7 +90,7 @@ module dse_accelerator (
     .UC          (4),
     .ChannelBlock(1),
     .FeatureDepth(1024),
-    .OperandDepth(4096),
+    .OperandDepth(2048),
     .SumDepth    (1024),
     .DataWidth   (32),
     .AddrWidth   (40)
