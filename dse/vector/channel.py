@@ -29,7 +29,7 @@ _VECTORS: Mapping[str, tuple[int, int]] = {
     "sum": (0, 1), "bias": (1, 0), "norm_forward": (2, 2), "norm_backward": (3, 2),
 }  # fmt: skip
 """Vectors read and written."""
-_COUNT_BITS = 24
+COUNT_BITS = 24
 """``MaxCountWidth`` of the RTL."""
 
 
@@ -72,8 +72,8 @@ class ChannelOperation:
             raise InputError(where, "needs other vectors to read and write", vectors, _VECTORS[self.kind])
         if not 0 <= self.shift <= 3 * self.bits:
             raise InputError(f"{where}: shift", "is out of range", self.shift, f"0 to {3 * self.bits}")
-        if not self.count < 1 << _COUNT_BITS:
-            raise InputError(where, "has too many elements a channel", self.count, f"below 2^{_COUNT_BITS}")
+        if not self.count < 1 << COUNT_BITS:
+            raise InputError(where, "has too many elements a channel", self.count, f"below 2^{COUNT_BITS}")
         for base in (self.a, self.b, self.o or 0, *self.reads, *self.writes):
             if base % self.image.beat_bytes:
                 raise InputError(f"{where}: base", "is not at a beat", base, f"multiples of {self.image.beat_bytes}")

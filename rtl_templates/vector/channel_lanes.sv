@@ -57,7 +57,7 @@ module channel_lanes
   output logic [Lanes-1:0][OperandWidth-1:0] a8_o,
   output logic [Lanes-1:0][2*OperandWidth-1:0] product8_o,
   // stage 9: results, not masked unless narrow
-  output logic                               busy_o,     // a step is in a stage before the last
+  output logic [1:0]                         busy_o,     // a step of that bank is in a stage
   output logic                               valid9_o,
   output tag_t                               tag9_o,
   output logic [Spans-1:0][ChannelWidth-1:0] channel9_o,
@@ -179,7 +179,10 @@ module channel_lanes
   assign valid8_o   = valid_q[8];
   assign tag8_o     = tag_q[8];
   assign channel8_o = channel_q[8];
-  assign busy_o     = |valid_q[Stages-1:1];
+  always_comb begin
+    busy_o = '0;
+    for (int unsigned s = 1; s <= Stages; s++) if (valid_q[s]) busy_o[tag_q[s].bank] = 1'b1;
+  end
   assign valid9_o   = valid_q[Stages];
   assign tag9_o     = tag_q[Stages];
   assign channel9_o = channel_q[Stages];

@@ -159,20 +159,21 @@ module channel_unit
 
   // Elements.
   logic                               result_ready;
-  logic                               enable, valid, idle, sums_free, sums_take, turn_q;
+  logic [1:0]                         lanes_busy, wide_busy; // a step of a bank is under way
+  logic                               enable, valid, sums_free, sums_take, turn_q;
   tag_t                               tag, tag8, tag9, tag12;
   logic [Spans-1:0][ChannelWidth-1:0] channel, channel8, channel9;
   logic [Lanes-1:0]                   mask, mask9;
 
   channel_walk #(.Lanes(Lanes), .UB(UB), .ChannelBlock(ChannelBlock)) u_walk (
     .clk_i, .rst_ni(run_n), .start_i(start), .cmd_i(cmd_q), .sums_i(sums), .results_i(results),
-    .load_o(load), .load_bank_o(load_bank), .load_done_i(load_done), .loads_i(loads != '0), .idle_i(idle),
+    .load_o(load), .load_bank_o(load_bank), .load_done_i(load_done), .loads_i(loads != '0), .busy_i(lanes_busy | wide_busy),
     .sums_free_i(sums_free), .sums_take_o(sums_take), .stored_i(turn_q),
     .a_valid_i(a_data_valid_i), .a_ready_o(a_data_ready_o), .b_valid_i(b_data_valid_i), .b_ready_o(walk_b_ready),
     .enable_i(enable), .valid_o(valid), .tag_o(tag), .channel_o(channel), .mask_o(mask)
   );
 
-  logic                                 statistics, lanes_busy, valid8, valid9, wide_busy, valid12;
+  logic                                 statistics, valid8, valid9, valid12;
   logic [MeanWidth-1:0]                 mean;
   logic [InverseWidth-1:0]              inverse;
   logic [GainWidth-1:0]                 gain;
@@ -207,7 +208,6 @@ module channel_unit
     .valid_i(valid9), .tag_i(tag9), .channel_i(channel9), .mask_i(mask9), .a_i(a9), .offset_i(offset9),
     .error_i(error9), .busy_o(wide_busy), .valid_o(valid12), .tag_o(tag12), .data_o(data12), .scale_o(wide_scale)
   );
-  assign idle = !lanes_busy && !valid9 && !wide_busy;
 
   // Sums.
   logic                    totals_free, total_valid, totals_done, final_block, bank, stored, row_valid;

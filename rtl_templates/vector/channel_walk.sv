@@ -26,7 +26,7 @@ module channel_walk
   output logic                               load_bank_o,
   input  logic                               load_done_i,  // pulse
   input  logic                               loads_i,      // there are vectors to load
-  input  logic                               idle_i,       // no step is under way in the lanes
+  input  logic [1:0]                         busy_i,       // a step of that bank is under way in the lanes
   input  logic                               sums_free_i,
   output logic                               sums_take_o,  // pulse
   input  logic                               stored_i,
@@ -137,9 +137,9 @@ module channel_walk
     else taken_q <= stored_i && (taken_q || (begin_sweep && second));
   end
 
-  // Passes. The coefficients of a block are written where those of the block before the last one were: with two passes
-  // these must have been read.
-  assign ready       = second ? stored_i && !taken_q : (sums_free_i || !sums_i) && (idle_i || !both);
+  // Passes. The coefficients of a block are written where those of the block before the last one were: these must have
+  // been read.
+  assign ready       = second ? stored_i && !taken_q : (sums_free_i || !sums_i) && !(loads_i && busy_i[block[0]]);
   assign load_o      = state_q == Begin && active && ready && !second && loads_i;
   assign load_bank_o = block[0];
   assign begin_sweep = (state_q == Begin && active && ready && (second || !loads_i)) ||

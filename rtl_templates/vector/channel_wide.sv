@@ -38,7 +38,7 @@ module channel_wide
   input  logic [DataWidth-1:0]               a_i,
   input  logic [Lanes-1:0][OperandWidth-1:0] offset_i,
   input  logic [Lanes-1:0][ErrorWidth-1:0]   error_i,
-  output logic                               busy_o,     // a step is in one of the stages
+  output logic [1:0]                         busy_o,     // a step of that bank is in one of the stages
   output logic                               valid_o,
   output tag_t                               tag_o,
   output logic [DataWidth-1:0]               data_o,
@@ -133,7 +133,10 @@ module channel_wide
     .bitlen_o(bitlen)
   );
 
-  assign busy_o  = |valid_q;
+  always_comb begin
+    busy_o = '0;
+    for (int unsigned s = 0; s < 3; s++) if (valid_q[s]) busy_o[tag_q[s].bank] = 1'b1;
+  end
   assign valid_o = valid_q[2];
   assign tag_o   = tag_q[2];
   assign data_o  = backward_i ? error12_q : group12_q;
