@@ -40,10 +40,10 @@ def print_plan(content: Mapping[str, Any]) -> None:
             print(line)
         return
     print(f"  throughput {content['fps']:,.1f} fps, gap to the proven bound {share(content['gap'], '.2f')}")
-    print(f"  bound      {content['bound_fps']:,.1f} fps; {_bound(content['aggregate'], 'aggregate')}")
+    print(f"  bound      {content['bound_fps']:,.1f} fps; {_bound(content['aggregate'], 'by sums')}")
     print(f"  binding    {_resource(content['binding'])}: {content['binding']['where']}")
     print(f"  batch      {_batch(content['batch'])}")
-    print(f"  search     {_search(content['probes'])}")
+    print(f"  search     {_search(content)}")
     if "simulation" in content:
         print(f"  simulated  {_simulation(content['simulation'])}")
     print()
@@ -52,8 +52,8 @@ def print_plan(content: Mapping[str, Any]) -> None:
 
 def _nothing(content: Mapping[str, Any]) -> str:
     if content["bound_fps"] == 0 or any(p["status"] == "infeasible" for p in content["probes"]):
-        return f"does not fit: {_bound(content['aggregate'], 'aggregate bound')}"
-    return f"no placement found in the time; {_search(content['probes'])}; undecided is not infeasible"
+        return f"does not fit: {_bound(content['aggregate'], 'bound by sums')}"
+    return f"no placement found in the time; {_search(content)}; undecided is not infeasible"
 
 
 def _explained(why: Mapping[str, Any] | None) -> list[str]:
@@ -92,10 +92,18 @@ def _simulation(done: Mapping[str, Any]) -> str:
     return f"{text}; longest stall before a join {stall}"
 
 
-def _search(probes: Sequence[Mapping[str, Any]]) -> str:
-    spent = sum(p["seconds"] for p in probes)
+_ENDED = {
+    "proven": "ended by proof",
+    "work": "ended by its share of work",
+    "clock": "ended by the clock, so that another run may differ",
+    "interrupted": "interrupted",
+}
+
+
+def _search(content: Mapping[str, Any]) -> str:
+    done, probes = content["search"], content["probes"]
     counts = [f"{sum(p['status'] == s for p in probes)} {s}" for s in ("feasible", "infeasible", "unknown")]
-    return f"{len(probes)} probes in {spent:,.1f} s: {', '.join(counts)}"
+    return f"{len(probes)} probes in {done['seconds']:,.1f} s: {', '.join(counts)}; {_ENDED[done['ended']]}"
 
 
 def _node_table(content: Mapping[str, Any]) -> Table:
@@ -146,7 +154,7 @@ def print_scale(rows: Sequence[Mapping[str, Any]]) -> None:
         else:
             figures = ("none", f"{row['bound_fps']:,.1f}", "", "")
             binding = _nothing(row)
-        cells.append((str(row["count"]), *figures, f"{sum(p['seconds'] for p in row['probes']):,.1f}", binding))
+        cells.append((str(row["count"]), *figures, f"{row['search']['seconds']:,.1f}", binding))
     columns = ("nodes", "fps", "bound", "gap", "fps with update", "seconds", "binding")
     first = rows[0]
     title = f"{first['network']['name']} on {first['cluster']['name']}, reading {first['reading']}"

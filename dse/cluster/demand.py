@@ -181,7 +181,7 @@ class DemandTable:
         return bits * self.reading.dram_weight_reads, bits * self.reading.dram_weight_writes
 
 
-_SHARES = (1 / 4, 1 / 16)
+_SHARES = (1 / 2, 1 / 4, 1 / 8, 1 / 16)
 """Shares of a frame that a load of weights may serve: they are loaded again for the next."""
 
 _EMPTY: Mapping[str, tuple[Pass, ...]] = {"forward": (), "input_grad": (), "weight_grad": (), "update": ()}

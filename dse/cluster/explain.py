@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from dse.cluster.bounds import LEAST_FPS, aggregate_shortage, static_shortage
 from dse.cluster.demand import DemandTable
 from dse.cluster.hardware import Cluster, Node
-from dse.cluster.placement import probe
 from dse.cluster.reading import reading_named
+from dse.cluster.search import SearchSettings, fastest_placement
 
 __all__ = ["Explanation", "explain"]
 
@@ -52,7 +52,7 @@ def _missing(table: DemandTable) -> str:
 def _fits(table: DemandTable, workers: int) -> bool:
     if static_shortage(table) or aggregate_shortage(table, LEAST_FPS):
         return False
-    return probe(table, LEAST_FPS, PROBE_S, workers, None).status == "feasible"
+    return fastest_placement(table, SearchSettings(PROBE_S, workers, math.inf)).placement is not None
 
 
 def _first(changes: Iterator[tuple[str, DemandTable]], workers: int) -> str:

@@ -11,7 +11,7 @@ from dse.cluster.cluster_file import load_cluster
 from dse.cluster.demand import DemandTable
 from dse.cluster.hardware import Cluster
 from dse.cluster.normalisation import online_normalisation
-from dse.cluster.placement import solver_module
+from dse.cluster.placement_model import solver_module
 from dse.cluster.reading import reading_named
 from dse.cluster.search import Found, SearchSettings, fastest_placement
 from dse.cluster.slicing import slice_groups

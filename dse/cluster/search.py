@@ -1,33 +1,32 @@
-"""The fastest placement: bisection on the throughput, each probe started from the last placement found."""
+"""The fastest placement: bounds, a first one by runs, and bisection on the throughput with probes from the best."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dse.cluster.annealing import annealed
 from dse.cluster.bounds import LEAST_FPS, Bound, aggregate_bound, static_shortage
+from dse.cluster.budget import Budget
 from dse.cluster.demand import DemandTable
-from dse.cluster.placement import Placement, Probe, probe
-from dse.cluster.usage import reached_fps
+from dse.cluster.kept_weights import kept_weights
+from dse.cluster.neighbourhoods import excesses
+from dse.cluster.placement import Placement
+from dse.cluster.probe import Probe, probe
+from dse.cluster.relaxation import relaxed_bound
+from dse.cluster.runs import best_runs
+from dse.cluster.usage import reached_fps, usage
 
 __all__ = ["Found", "SearchSettings", "fastest_placement"]
 
-FIRST_SHARE = 0.9
-"""The first probe, as a share of the aggregate bound."""
+OVERFULL = (1.2, 1.5, 2.0, 4.0)
+"""Where no runs fit: by how much the nodes' RAM may be exceeded at first, for a start that is nearly a placement."""
 
-START_SHARES = (FIRST_SHARE, 0.4, 0.15, 0.05)
-"""Shares of the bound at which a first placement is looked for, until one is found."""
+FIRST_WORK = 6.0
+"""Units of work on a probe until bisection has met an undecided one."""
 
-MOVES = 12_000
-"""Moves of annealing before the first probe: two or three seconds."""
-
-MOVES_PER_S = 600
-"""Moves for each second of the search, where that is short."""
-
-FIRST_PATIENCE_S = 4.0
-"""Seconds that a probe may take until bisection has met an undecided one."""
+PATIENCE = 3
+"""Undecided probes while nothing was found, before asking whether there is a placement at any throughput."""
 
 
 @dataclass(frozen=True)
@@ -47,110 +46,112 @@ class Found:
     """The best placement, and what is known about better ones."""
 
     aggregate: Bound
+    """No placement is faster, and what sets that: all nodes together, a stage alone, or stages split freely."""
     bound_fps: float
     """No placement is faster: proven by the aggregate or by probes that were infeasible."""
     fps: float = 0.0
     placement: Placement | None = None
     probes: list[Probe] = field(default_factory=list)
     interrupted: bool = False
+    seconds: float = 0.0
+    ended: str = "proven"
+    """What ended the search: ``proven`` (the gap was reached), ``work``, ``clock`` (another run may find another plan),
+    or ``interrupted``."""
 
     @property
     def gap(self) -> float:
         """bound / found - 1; infinite where nothing was found."""
         return self.bound_fps / self.fps - 1 if self.fps else float("inf")
 
+    def offer(self, table: DemandTable, placement: Placement) -> None:
+        """Keep ``placement`` if it is the fastest so far. It must have equal hops and few enough connections."""
+        if usage(table, placement, max(self.fps * (1 + 1e-9), LEAST_FPS)).fits:
+            reached = reached_fps(table, placement, self.fps)
+            if reached > self.fps:
+                self.fps, self.placement = reached, placement
 
-def fastest_placement(
-    table: DemandTable, settings: SearchSettings, start: Placement | None = None, bound: Bound | None = None
-) -> Found:
+
+def fastest_placement(table: DemandTable, settings: SearchSettings, start: Placement | None = None) -> Found:
     """Bisect on the throughput until the gap or the time is used up. Ctrl-C returns what was found so far.
 
-    ``bound`` is a proven one where the caller knows one below the aggregate. A probe that the solver could not decide
-    lowers the next one but never the bound; undecided ones are tried again while there is time.
+    A probe that was not decided lowers the next one but never the bound; undecided ones are tried again while there is
+    time. ``start`` is a placement known from elsewhere.
     """
+    began = time.monotonic()
     aggregate = aggregate_bound(table)
-    limit = min(aggregate.fps, bound.fps) if bound else aggregate.fps
-    found = Found(aggregate, limit)
+    found = Found(aggregate, aggregate.fps)
     if static_shortage(table):
         found.bound_fps = 0.0
         return found
-    end = time.monotonic() + settings.seconds
-    if settings.report:
-        settings.report("a first placement")
+    budget = Budget(settings.seconds, settings.workers)
     try:
-        near, fps = _first_placement(table, limit, settings)
+        if settings.report:
+            settings.report("bounds and a first placement")
+        found.aggregate = relaxed_bound(table, aggregate)
+        found.bound_fps = found.aggregate.fps
+        near = _first_placement(table, found)
         if start is not None:
-            near, fps = max((near, fps), (start, reached_fps(table, start)), key=lambda pair: pair[1])
-        if fps > 0:
-            found.fps, found.placement = fps, near
-        _bisect(table, settings, found, limit, near, end)
+            found.offer(table, start)
+        _bisect(table, settings, found, near, budget)
+        found.ended = "proven" if _done(found, settings) else "clock" if budget.clock_ended else "work"
     except KeyboardInterrupt:
-        found.interrupted = True
+        found.interrupted, found.ended = True, "interrupted"
+    found.seconds = time.monotonic() - began
     return found
 
 
-def _first_placement(table: DemandTable, limit: float, settings: SearchSettings) -> tuple[Placement, float]:
-    """Annealed towards lower throughputs until there is a placement, then towards higher ones while that works."""
-    moves, seed = min(MOVES, int(MOVES_PER_S * settings.seconds) + 1), settings.seed
-    tries: list[tuple[Placement, float]] = []
-    for share in START_SHARES:
-        tries.append(annealed(table, share * limit, moves, seed))
-        if tries[-1][1] > 0:
-            break
-    near, fps = tries[-1] if tries[-1][1] > 0 else tries[0]
-    target = fps
-    while 0 < (target := 1.5 * target) < FIRST_SHARE * limit:
-        higher = annealed(table, target, moves, seed)
-        if higher[1] <= fps:
-            break
-        near, fps = higher
-    return near, fps
+def _first_placement(table: DemandTable, found: Found) -> Placement | None:
+    """Runs that fit, or else that would with more RAM; None where there are none."""
+    runs = best_runs(table, found.bound_fps)
+    if runs is not None:
+        found.offer(table, runs[0])
+        return runs[0]
+    for more in OVERFULL:
+        nodes = tuple(replace(node, ram_bits=node.ram_bits * more) for node in table.cluster.nodes)
+        runs = best_runs(replace(table, cluster=replace(table.cluster, nodes=nodes)), found.bound_fps)
+        if runs is not None:
+            return Placement(runs[0].node, kept_weights(table, runs[0].node))
+    return None
 
 
-def _bisect(
-    table: DemandTable, settings: SearchSettings, found: Found, limit: float, near: Placement, end: float
-) -> None:
-    ceiling = limit
+def _done(found: Found, settings: SearchSettings) -> bool:
+    return found.gap <= settings.gap or found.bound_fps <= LEAST_FPS
+
+
+def _bisect(table: DemandTable, settings: SearchSettings, found: Found, near: Placement | None, budget: Budget) -> None:
+    ceiling = found.bound_fps
     """Below it a probe is worth trying: lowered by undecided probes too, and raised again when bisection has met it."""
-    patience = min(settings.seconds / 8, FIRST_PATIENCE_S)
-    fps = max(FIRST_SHARE * limit, found.fps * (1 + settings.gap))
-    while found.gap > settings.gap and (left := end - time.monotonic()) > 0:
-        fps = min(fps, found.bound_fps * (1 - settings.gap / 4))
+    work, fps, undecided = FIRST_WORK, found.bound_fps / (1 + settings.gap), 0
+    while not _done(found, settings) and budget.left > 0:
         if settings.report:
             best = f"best {found.fps:,.1f}, " if found.fps else ""
             settings.report(f"{best}bound {found.bound_fps:,.1f}, trying {fps:,.1f} fps")
-        seed = settings.seed + len(found.probes)
+        start = _nearest(table, fps, near, found.placement)
         tried = probe(
-            table,
-            fps,
-            min(patience if found.fps else 3 * patience, left),
-            settings.workers,
-            found.placement or near,
-            seed,
-        )
+            table, fps, min(work, budget.left), settings.workers, start, budget,
+            settings.seed + len(found.probes), lambda placement: found.offer(table, placement),
+        )  # fmt: skip
         found.probes.append(tried)
-        first = not found.fps
         if tried.placement is not None:
-            reached = reached_fps(table, tried.placement)
-            found.fps, found.placement = max((found.fps, found.placement), (reached, tried.placement), key=_first)
-        if first and found.fps:  # what was undecided without a start may be decided with one
-            ceiling = found.bound_fps
+            found.offer(table, tried.placement)
+            near = tried.placement
+        undecided += tried.status == "unknown"
         if tried.status == "infeasible":
-            found.bound_fps = min(found.bound_fps, fps)
-            if fps <= LEAST_FPS:
-                return
-        if tried.status != "feasible" and not (first and found.fps):
+            found.bound_fps = min(found.bound_fps, fps) if fps > LEAST_FPS else 0.0
+        if not found.fps and tried.status == "unknown" and undecided % PATIENCE:
+            work *= 2
+            continue
+        if tried.status != "feasible":
             ceiling = min(ceiling, fps)
         ceiling = min(ceiling, found.bound_fps)
-        if ceiling <= found.fps * (1 + settings.gap):  # bisection has met an undecided probe: again, with more time
-            ceiling, patience = found.bound_fps, patience * 2
-        fps = _next(found, ceiling)
+        if ceiling <= found.fps * (1 + settings.gap) or fps <= LEAST_FPS:
+            ceiling, work = found.bound_fps, work * 2  # met an undecided probe: from the top again, with more work
+            fps = found.bound_fps / (1 + settings.gap)
+        else:
+            fps = (found.fps + ceiling) / 2 if found.fps else LEAST_FPS
 
 
-def _first(pair: tuple[float, Placement | None]) -> float:
-    return pair[0]
-
-
-def _next(found: Found, ceiling: float) -> float:
-    """Halfway to the ceiling; far below it while nothing was found."""
-    return (found.fps + ceiling) / 2 if found.fps else ceiling * 0.4
+def _nearest(table: DemandTable, fps: float, *starts: Placement | None) -> Placement | None:
+    """The one that exceeds least at ``fps``."""
+    known = [start for start in starts if start is not None]
+    return min(known, key=lambda start: float(excesses(table, start, fps).sum()), default=None)

@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.cluster import Plan, check_plan, plan
+from dse.cluster.budget import Budget
 from dse.cluster.demand import DemandTable
-from dse.cluster.placement import Placement, probe
+from dse.cluster.placement import Placement
 from dse.cluster.planner import demand_table
+from dse.cluster.probe import probe
 from dse.cluster.search import SearchSettings, fastest_placement
 from dse.cluster.usage import reached_fps, usage
 from dse.errors import InputError
@@ -167,7 +169,7 @@ def test_a_file_that_is_no_plan_is_one_line(
 def test_undecided_is_not_infeasible() -> None:
     """With no time the solver knows nothing, and nothing is what it proves."""
     _, demands = demand_table("mobilenet_v2", "nada", nodes=6, reading="nada", micro_batch=1)
-    assert probe(demands, 390.0, 0.02, 1, None).status == "unknown"
+    assert probe(demands, 390.0, 0.02, 1, None, Budget(10.0, 1)).status == "unknown"
     found = fastest_placement(demands, SearchSettings(seconds=0.1))
     assert found.bound_fps == pytest.approx(found.aggregate.fps)
 
