@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,22 @@ def yosys(sources: Sequence[Path], script: str, made: str) -> Any:
 
 def synthesise(hw: EngineParameters, family: str, *, logic: bool = True) -> dict[str, int]:
     """Cells by type; without ``logic`` only up to DSP blocks and memories. RuntimeError with Yosys's messages."""
-    sources = sorted([*ENGINE.glob("*.sv"), *LIBRARY.glob("*.sv")], key=lambda path: path.name)
-    values = " ".join(f"-G {name}={value}" for name, value in hw.verilog().items())
+    return synthesise_module("conv_engine", hw.verilog(), ENGINE.glob("*.sv"), family, logic=logic)
+
+
+def synthesise_module(
+    top: str, parameters: Mapping[str, int], sources: Iterable[Path], family: str, *, logic: bool = True
+) -> dict[str, int]:
+    """The same of a module in ``sources`` and the library."""
+    files = sorted([*sources, *LIBRARY.glob("*.sv")], key=lambda path: (not path.stem.endswith("_pkg"), path.name))
+    values = " ".join(f"-G {name}={value}" for name, value in parameters.items())
     steps = "" if logic else "-run begin:fine"
     script = (
-        f"read_slang --threads 1 --top conv_engine {values} {' '.join(path.name for path in sources)}; "
-        f"synth_xilinx -family {family} -noiopad -top conv_engine {steps}; check -assert; "
+        f"read_slang --threads 1 --top {top} {values} {' '.join(path.name for path in files)}; "
+        f"synth_xilinx -family {family} -noiopad -top {top} {steps}; check -assert; "
         "tee -q -o cells.json stat -json"
     )
-    cells = yosys(sources, script, "cells.json")["design"]["num_cells_by_type"]
+    cells = yosys(files, script, "cells.json")["design"]["num_cells_by_type"]
     return {str(cell): int(number) for cell, number in cells.items()}
 
 

