@@ -14,7 +14,7 @@ from figures import print_table
 
 import dse
 from dse.emit import choose, design_of
-from dse.emit.layers import engine_layers
+from dse.engine.layers import engine_layers
 from dse.errors import InputError
 from dse.networks import list_networks
 from dse.results import Cell, ResultSet

@@ -29,6 +29,16 @@ MaxCycles = Annotated[
 Latency = Annotated[str, typer.Option("--latency", metavar="N", help="Cycles of latency of the simulated DRAM.")]
 Stall = Annotated[str, typer.Option("--stall", metavar="PERCENT", help="Chance of a stall per channel and cycle.")]
 SeedOption = Annotated[str, typer.Option("--seed", metavar="N", help="Seed of operands and stalls.")]
+Train = Annotated[str, typer.Option("--train", metavar="N", help="Train N whole iterations instead of single layers.")]
+TrainData = Annotated[
+    str, typer.Option("--data", metavar="FILE|shapes", help="--train: a .npz file with x and y, or drawn shapes.")
+]
+RateShift = Annotated[
+    str, typer.Option("--rate-shift", metavar="N", help="--train: largest step of a weight, 2^-N of its range.")
+]
+OtherNetwork = Annotated[
+    str, typer.Option("--network", "-n", metavar="NET", help="--train: another network on the same RTL.")
+]
 
 
 def verify(
@@ -38,11 +48,21 @@ def verify(
     latency: Latency = "1",
     stall: Stall = "0",
     seed: SeedOption = "1",
+    train: Train = "",
+    data: TrainData = "shapes",
+    rate_shift: RateShift = "4",
+    network: OtherNetwork = "",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
     """Check, lint, build and simulate emitted RTL, bit for bit against the golden model; exit 1 where it differs."""
     from dse.verify.dram import Dram
+
+    if train:
+        from dse.cli.verify_train import verify_train
+
+        dram = Dram(latency=whole("--latency", latency, 1, MAX_LATENCY), stall=whole("--stall", stall, 0, 95) / 100)
+        return verify_train(folder, train, data, dram, rate_shift, seed, network, as_json=as_json, quiet=quiet)
     from dse.verify.run import REPORT, Settings
     from dse.verify.run import verify as run
     from dse.verify.toolchain import ToolError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,21 @@ from dse.device import Device, OperatorCost, PowerMeasurement
 from dse.emit.buffers import Resized, resized
 from dse.emit.chip import chip_resources
 from dse.emit.choice import Choice
-from dse.emit.layers import engine_layers
-from dse.emit.memory_map import memory_map
 from dse.emit.parameters import accelerator_parameters, engine_parameters
 from dse.engine import EngineParameters
+from dse.engine.layers import engine_layers
 from dse.errors import InputError
 from dse.network import Layer, Network
 from dse.registry import family_named
+from dse.schedule import Hardware, Schedule, build_schedule, least_hardware
+from dse.schedule.address_map import engine_tensors, plain_map
 from dse.schema import estimate_json, plain
 from dse.workload import PRECISIONS, Workload, precision_named
 
 __all__ = ["DESIGN_FILE", "Design", "design_of", "load_design"]
 
 DESIGN_FILE = "design.json"
-_FORMAT = 1
+_FORMAT = 2
 """Version of design.json; raised when a key changes its meaning or goes."""
 
 
@@ -48,7 +50,31 @@ class Design:
     @property
     def parameters(self) -> dict[str, int]:
         """Parameter of ``accelerator.sv`` -> value."""
-        return accelerator_parameters(self.engine)
+        return accelerator_parameters(self.hardware, self.schedule)
+
+    @cached_property
+    def hardware(self) -> Hardware:
+        """The engine and the other units that the network needs."""
+        return least_hardware(self.workload.network, self.engine)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The training iteration; None where ``unscheduled`` says why there is none."""
+        found = self._schedule
+        return found if isinstance(found, Schedule) else None
+
+    @property
+    def unscheduled(self) -> str:
+        """Why the accelerator runs single layers only; empty where it trains the network."""
+        found = self._schedule
+        return "" if isinstance(found, Schedule) else found
+
+    @cached_property
+    def _schedule(self) -> Schedule | str:
+        try:
+            return build_schedule(self.workload, self.hardware)
+        except InputError as error:
+            return str(error)
 
     @property
     def resources(self) -> dict[str, float]:
@@ -69,7 +95,7 @@ class Design:
 
     def content(self) -> dict[str, Any]:
         """``design.json`` without the hashes, in JSON types."""
-        network = self.workload.network
+        network, schedule = self.workload.network, self.schedule
         device = {k: v for k, v in asdict(self.device).items() if k not in ("path", "sources", "power")}
         out: dict[str, Any] = plain(
             {
@@ -93,7 +119,8 @@ class Design:
                 "lanes": self.engine.lanes,
                 "resources": self.resources,
                 "resized": [asdict(buffer) for buffer in self.resized],
-                "address_map": memory_map(self.workload, self.engine),
+                "address_map": plain_map(schedule.tensors if schedule else engine_tensors(self.workload, self.engine)),
+                "schedule": schedule.content() if schedule else {"missing": self.unscheduled},
                 "prediction": dict(self.prediction),
             }
         )

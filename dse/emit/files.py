@@ -17,8 +17,8 @@ from dse.errors import InputError
 
 __all__ = ["Written", "emit", "emitted_files", "sha256"]
 
-_PACKAGES = ("engine_pkg.sv",)
-"""Sources that others import: they are compiled first."""
+_FOLDERS = ("lib", "engine", "vector", "sequencer", "top")
+"""Of the RTL sources."""
 _ROOT = "accelerator.sv"
 """The module that the rendered top instantiates."""
 _INSTANCE = re.compile(r"^ *(\w+) *(?:#\(|u_\w+ *\()", re.MULTILINE)
@@ -30,7 +30,7 @@ Written = dict[str, bool]
 
 def emitted_files(design: Design) -> dict[str, bytes]:
     """Every file of the folder of ``design``, by its path in it; the same design gives the same bytes."""
-    rtl = {f"rtl/{name}": content for name, content in _used(_sources("lib", "engine", "top")).items()}
+    rtl = {f"rtl/{name}": content for name, content in _used(_sources(*_FOLDERS)).items()}
     simulation = {f"sim/{name}": content for name, content in _sources("sim").items()}
     text = rendered(design, list(rtl), list(simulation))
     out = {**rtl, **simulation, **{name: content.encode() for name, content in text.items()}}
@@ -78,7 +78,7 @@ def _used(sources: Mapping[str, bytes]) -> dict[str, bytes]:
         text = "\n".join(sources[name].decode() for name in new)
         named = {f"{word}.sv" for pattern in (_INSTANCE, _IMPORT) for word in pattern.findall(text)}
         new = named.intersection(sources) - needed
-    order = sorted(needed, key=lambda name: (name not in _PACKAGES, name))
+    order = sorted(needed, key=lambda name: (not name.endswith("_pkg.sv"), name))
     return {name: sources[name] for name in order}
 
 

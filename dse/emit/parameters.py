@@ -6,10 +6,11 @@ import math
 
 from dse.device import Device
 from dse.emit.buffers import with_buffers
-from dse.emit.layers import EngineLayer
 from dse.engine import EngineParameters, fit_tiling
+from dse.engine.layers import EngineLayer
 from dse.errors import InputError
 from dse.rtl_shape import AXES, BUFFERS, RtlShape
+from dse.schedule import Hardware, Schedule
 from dse.workload import Precision
 
 __all__ = ["ADDR_WIDTH", "INTEGERS", "accelerator_parameters", "engine_parameters"]
@@ -48,9 +49,17 @@ def engine_parameters(
     return hw
 
 
-def accelerator_parameters(hw: EngineParameters) -> dict[str, int]:
-    """Parameter of ``accelerator.sv`` -> value."""
-    return {**hw.verilog(), "AddrWidth": ADDR_WIDTH}
+LEAST_SCHEDULE = {"ScheduleDepth": 1024, "Slots": 64, "Counters": 128}
+"""Words, slots and counters of a sequencer for networks that are small, or that it cannot train."""
+
+
+def accelerator_parameters(hardware: Hardware, schedule: Schedule | None) -> dict[str, int]:
+    """Parameter of ``accelerator.sv`` -> value; the sequencer's are powers of two that ``schedule`` fits."""
+    needs = dict(LEAST_SCHEDULE)
+    if schedule is not None:
+        found = {"ScheduleDepth": len(schedule.words()), "Slots": schedule.tensors.slots, "Counters": schedule.counters}
+        needs = {name: max(least, 1 << (found[name] - 1).bit_length()) for name, least in needs.items()}
+    return {**hardware.engine.verilog(), **hardware.verilog(), "AddrWidth": ADDR_WIDTH, **needs}
 
 
 def _named(shape: RtlShape) -> str:

@@ -11,7 +11,7 @@ from dse._version import __version__
 from dse.device import Device
 from dse.emit.chip import yosys_family
 from dse.emit.design import Design
-from dse.emit.layers import OPERATIONS
+from dse.engine.layers import OPERATIONS
 from dse.layout.address_map import ALIASES
 
 __all__ = ["TOP", "rendered"]

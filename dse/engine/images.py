@@ -66,6 +66,10 @@ class EngineLayout:
         """The tensor of an image of ``size_bytes`` bytes; filling and zeros off the diagonal are left out."""
         return self._join(self.image.unpack(image))
 
+    def take(self, values: Array) -> Array:
+        """The tensor from one value for each element that the image has room for, filling included."""
+        return self._join(self.image.take(values))
+
     def _split(self, tensor: Array) -> list[Array]:
         if not self.is_weight or self.group_set == self.conv.window.groups == 1:
             return [tensor]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dse.engine.cycles import compute_cycles
 from dse.engine.hardware import EngineParameters
@@ -70,6 +71,7 @@ def buffer_words(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple
     return tiling.b_blocks * steps.word_b, tiling.m_groups * steps.operand_m, tiling.m_groups * steps.sum_m
 
 
+@lru_cache(maxsize=4096)
 def fit_tiling(hw: EngineParameters, nest: PhaseNest) -> Tiling:
     """The tile that takes the fewest cycles with a memory of a beat a cycle and port.
 

@@ -29,21 +29,21 @@ GUARD_BITS = 8
 
 
 class Stored(Protocol):
-    """How a tensor is stored (``dse.layout.BlockedLayout`` is one): how many words, and where each belongs."""
+    """How a parameter is stored: how many elements, and where each belongs."""
 
     @property
     def elements(self) -> int:
-        """Words stored, filling included."""
+        """Elements stored, filling included."""
 
-    def unpack(self, stored: Array) -> Array:
-        """The tensor of ``stored`` [elements]."""
+    def take(self, values: Array) -> Array:
+        """The tensor of ``values`` [elements]."""
 
 
 class IntegerArithmetic(Arithmetic):
     """int8 or int16 (``bits``) as in docs/training.md; ``rate_shift`` may be changed between iterations.
 
-    ``layouts`` says how weights are stored (parameter ``weight`` of a layer), for the order in which they draw random
-    numbers; row-major where it is silent.
+    ``layouts`` says how parameters are stored, by layer and parameter, for the order in which they draw random numbers;
+    row-major where it is silent.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class IntegerArithmetic(Arithmetic):
         bits: int = 8,
         rate_shift: int = 4,
         seed: int = 1,
-        layouts: Mapping[str, Stored] | None = None,
+        layouts: Mapping[tuple[str, str], Stored] | None = None,
     ) -> None:
         self.name = f"int{bits}"
         self.bits, self.rate_shift, self.random = bits, rate_shift, Xorshift32(seed)
@@ -67,6 +67,11 @@ class IntegerArithmetic(Arithmetic):
         return encoded
 
     def loss(self, layer: Layer, output: Array, labels: Array) -> tuple[float, Scaled]:
+        """The loss, and its error normalised."""
+        loss, wide = self.wide_loss(layer, output, labels)
+        return loss, normalise(wide, self.bits)
+
+    def wide_loss(self, layer: Layer, output: Array, labels: Array) -> tuple[float, Scaled]:
         """The softmax in float64, its error rounded to 2^-20; the square error in integers."""
         flat, one = output.reshape(len(output), -1), 1 << (self.bits - 1)
         if layer.op == "softmax_cross_entropy":
@@ -76,7 +81,7 @@ class IntegerArithmetic(Arithmetic):
             loss, _ = sum_square_error(flat / one, labels)
             wide = flat.astype(np.int64)
             wide[np.arange(len(labels)), labels] -= limit(self.bits)
-        return loss, normalise(Scaled(wide.reshape(output.shape)), self.bits)
+        return loss, Scaled(wide.reshape(output.shape))
 
     def gather(self, errors: Sequence[Scaled]) -> Scaled:
         """Errors on a common exponent, added and normalised; one error alone is normalised only if it is wide."""
@@ -103,7 +108,7 @@ class IntegerArithmetic(Arithmetic):
 
     def _draws(self, layer: Layer, name: str, shape: tuple[int, ...]) -> Array:
         """One draw for each stored element, filling included, in the order in which they are stored."""
-        layout = self._layouts.get(layer.name) if name == "weight" else None
+        layout = self._layouts.get((layer.name, name))
         if layout is None:
             return self.random.draw(int(np.prod(shape))).reshape(shape)
-        return layout.unpack(self.random.draw(layout.elements)).reshape(shape)
+        return layout.take(self.random.draw(layout.elements)).reshape(shape)

@@ -18,7 +18,7 @@ from dse.golden.product import Array
 from dse.golden.rounding import Scaled, divide, requantise, shift_round
 from dse.network import Layer
 
-__all__ = ["IntegerBatchNorm"]
+__all__ = ["IntegerBatchNorm", "error_exponent"]
 
 MEAN_BITS = 8
 """Fraction bits of a mean."""
@@ -70,8 +70,7 @@ class IntegerBatchNorm(Operation):
         centred = (e << fraction + MEAN_BITS) - (of_bias << fraction) - wide_normal * of_weight
         scale = shift_round(parameters["weight"] * inverse, self.bits)
         wide = shift_round(centred, fraction + MEAN_BITS - ERROR_BITS) * _per_channel(scale)
-        exponent = self.bits - ERROR_BITS - self.inverse_bits + self.normal_bits - (self.bits - 2)
-        return [Scaled(wide, error.exponent + exponent)], gradients
+        return [Scaled(wide, error.exponent + error_exponent(self.bits))], gradients
 
     def settle(self, parameters: Parameters, kept: Any) -> Parameters:
         """Running statistics moved towards those of the batch."""
@@ -80,6 +79,12 @@ class IntegerBatchNorm(Operation):
             for name, now in zip(("mean", "inverse"), kept[1:], strict=True)
         }
         return {**parameters, **followed}
+
+
+def error_exponent(bits: int) -> int:
+    """What is added to an error's exponent on the way back, for operands of ``bits``: -13 for any width."""
+    normal_bits, inverse_bits = bits - 3, bits + INVERSE_BITS
+    return bits - ERROR_BITS - inverse_bits + normal_bits - (bits - 2)
 
 
 def statistics(x: Array, inverse_bits: int) -> tuple[Array, Array]:

@@ -64,7 +64,10 @@ class RowImage:
 
     def unpack(self, image: bytes) -> list[Array]:
         """The tensors of an image of ``size_bytes`` bytes; what fills rows and blocks is left out."""
-        filled = np.frombuffer(image, np.uint8).reshape(self.rows, -1)
-        used = np.ascontiguousarray(filled[:, : self.row_elements * self.element_bytes])
-        stored = used.view(f"<i{self.element_bytes}").reshape(self.sets, -1)
+        return self.take(np.frombuffer(image, f"<i{self.element_bytes}"))
+
+    def take(self, values: Array) -> list[Array]:
+        """The tensors from one value, of any type, for each element that the image has room for, filling included."""
+        rows = values.reshape(self.rows, -1)
+        stored = np.ascontiguousarray(rows[:, : self.row_elements]).reshape(self.sets, -1)
         return [self.blocked.unpack(part) for part in stored]

@@ -52,6 +52,11 @@ class Elementwise:
         """Whether nothing is written."""
         return self.o is None
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a scale of what is requantised: it would not be that of the sums."""
+        if self.discards and not self.o_wide:
+            raise ValueError("a command that writes nothing finds the scale of a wide result")
+
     @property
     def wide(self) -> RowImage:
         """The layout with wide elements."""
@@ -80,5 +85,4 @@ def elementwise_words(command: Elementwise) -> NDArray[np.uint32]:
 
 def elementwise_cycles(command: Elementwise, latency: int = 1) -> int:
     """Cycles from the command being taken to ``done_o``, with a memory of a beat a cycle on every port."""
-    a, b, o = command.beats
-    return max(a, b, o) + latency
+    return max(command.beats) + (latency + 10 if command.discards else 2 * latency + 9)

@@ -21,11 +21,14 @@ from dse.engine import (
     phase_nest,
 )
 from dse.golden.rounding import limit, requantise
+from dse.host import Registers
+from dse.schedule import SPACES, Step
+from dse.schedule.record import step_words
+from dse.schedule.schedule import sequencer_cycles
 from dse.verify.dram import Dram
-from dse.verify.registers import Registers
 from dse.verify.simulator import Simulator
 
-__all__ = ["BASE", "Case", "Outcome", "Prepared", "prepare", "run", "run_case"]
+__all__ = ["BASE", "Case", "Outcome", "Prepared", "begin", "prepare", "run", "run_case"]
 
 BASE = 0x1000_0000
 """Address of the simulated memory's first byte."""
@@ -82,7 +85,7 @@ class _Tensors:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A case ready to run: DRAM before and after, and the command."""
+    """A case ready to run: DRAM before and after, and a schedule of the one command."""
 
     before: Ints
     expected: Ints
@@ -119,24 +122,35 @@ def prepare(hw: EngineParameters, case: Case) -> Prepared:
     nest = phase_nest(case.conv, case.phase, hw.channel_block)
     tiling = fit_tiling(hw, nest)
     predicted = command_cycles(hw, nest, tiling, case.dram.latency + _DMA_CYCLES, tensors.raw)
-    bases = Bases(*(BASE + place.start for place in places))
+    bases = Bases(*(place.start for place in places))
     words = command_words(command(hw, nest, tiling, bases, shift=tensors.shift, raw=tensors.raw))
+    step = Step("", case.phase, "engine", case.phase, words, predicted)
+    record, predicted = step_words(step, 0), sum(sequencer_cycles([step]))
     beats = sum(map(len, places)) // hw.beat_bytes
     stalls = (1 - min(case.dram.stall, 0.99)) ** 2
     budget = int((100 * (predicted + beats) + 200_000) * (1 + case.dram.latency / 10) / stalls)
-    return Prepared(before, expected, words, places, predicted, budget)
+    return Prepared(before, expected, record, places, predicted, budget)
+
+
+def begin(simulator: Simulator, prepared: Prepared) -> Registers:
+    """Fill the memory and start the command; the registers, to follow it."""
+    simulator.memory[:] = prepared.before
+    registers = Registers(simulator)
+    registers.load(prepared.words)
+    registers.place([BASE] * len(SPACES))
+    registers.start()
+    return registers
 
 
 def run(simulator: Simulator, prepared: Prepared) -> Outcome:
     """Fill the memory, run the command, compare."""
-    simulator.memory[:] = prepared.before
-    registers = Registers(simulator)
-    registers.start(prepared.words)
+    registers = begin(simulator, prepared)
     left = prepared.budget
     while not registers.ended and left > 0:
         simulator.run(min(_CHUNK, left))
         left -= _CHUNK
-    difference = registers.failure or simulator.violation or _difference(simulator.memory, prepared)
+    failure = str(registers.error or "") or ("" if registers.done else "does not end")
+    difference = failure or simulator.violation or _difference(simulator.memory, prepared)
     cycles, steps = registers.cycles, registers.steps
     return Outcome(cycles, steps, prepared.predicted_cycles, *simulator.moved_bytes, difference)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from dse.device import Device
 from dse.emit.design import Design, load_design
-from dse.emit.layers import EngineLayer, engine_layers
 from dse.engine import Convolution
+from dse.engine.layers import EngineLayer, engine_layers
 from dse.errors import InputError, did_you_mean
 from dse.network import Layer, Network
 from dse.registry import family_named
@@ -26,7 +26,7 @@ from dse.verify.scaling import scaled
 from dse.verify.simulator import build_simulator
 from dse.workload import PHASES, Workload
 
-__all__ = ["REPORT", "Settings", "Verification", "verify"]
+__all__ = ["REPORT", "Settings", "Verification", "simulated_board", "verify"]
 
 REPORT = "verify.json"
 """File in the emitted folder that says what a verification found."""
@@ -156,7 +156,7 @@ def _rows(
     todo: Sequence[tuple[EngineLayer, str]],
     say: Callable[[str, int, int], None],
 ) -> Iterator[Verified]:
-    hw, board = design.engine, _simulated_board(design, settings.dram)
+    hw, board = design.engine, simulated_board(design, settings.dram)
     for number, (item, phase) in enumerate(todo):
         say(f"{item.layer.name} {phase}", number, len(todo))
         conv = scaled(hw, item.conv, item.phases, settings.max_cycles)
@@ -170,7 +170,7 @@ _STREAMS = 3
 """Channels of the accelerator that move data at the same time: two of reads, one of writes."""
 
 
-def _simulated_board(design: Design, dram: Dram) -> Device:
+def simulated_board(design: Design, dram: Dram) -> Device:
     """The board with the simulated memory. Bursts that are under way together hide what a break in addresses costs."""
     clock_hz = design.device.clock_hz
     bytes_per_cycle = dram.bytes_per_kcycle / 1000 or _STREAMS * design.engine.beat_bytes

@@ -43,6 +43,10 @@ def build_simulator(folder: Path) -> Path:
     return build_library(build, prefix, bench, runtime, OPTIMISE, folder.absolute() / "sim")
 
 
+CYCLES_PER_S = 100_000
+"""A second of the simulated accelerator's driver: what a slow machine simulates in about one."""
+
+
 class Simulator:
     """One instance of the model. ``memory`` is the DRAM's contents, uint8 [dram.size]."""
 
@@ -83,6 +87,11 @@ class Simulator:
     def run(self, limit: int) -> int:
         """Run until the interrupt, at most ``limit`` cycles; returns the cycles."""
         return int(self._library.bench_run(self._bench, ctypes.c_uint64(limit)))
+
+    def wait(self, seconds: float) -> bool:
+        """Run until the interrupt, at most as long as this many seconds take at ``CYCLES_PER_S``; whether it came."""
+        limit = int(seconds * CYCLES_PER_S)
+        return self.run(limit) < limit
 
     @property
     def violation(self) -> str:

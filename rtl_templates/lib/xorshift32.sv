@@ -15,6 +15,7 @@ module xorshift32 #(
   input  logic                   load_i,
   input  logic [31:0]            seed_i,
   input  logic                   next_i,
+  output logic [31:0]            state_o, // the last draw that was used
   output logic [Draws-1:0][31:0] draws_o
 );
 
@@ -23,6 +24,7 @@ module xorshift32 #(
   end
 
   logic [31:0] state_q;
+  assign state_o = state_q;
 
   function automatic logic [31:0] step(logic [31:0] x);
     logic [31:0] y;

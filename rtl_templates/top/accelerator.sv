@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accelerator: convolution engine, its DMA engines, and the registers by which a host runs commands.
+// The accelerator: convolution engine, vector units, the sequencer that runs a schedule on them, DMA engines, registers.
 //
-// AXI4 master 0 reads the feature operand and writes results, master 1 reads weights or errors; both see one memory.
-// A command is one phase of one layer (docs/rtl.md). Registers of 32 bits at the byte address
-//   0x00 CONTROL   write: bit 0 starts the command, bit 1 drops all that is under way and resets the flags
-//   0x04 COMMAND   write: the next word of a command, word 0 first; the last WORDS words written count
-//   0x08 STATUS    bit 0 busy, 1 done since the start, 2 engine error, 3 and 4 read error of master 0 and 1,
-//                  5 write error, 6 start while busy, which was ignored
-//   0x0c, 0x10     CYCLES of the command, low and high word, from the start until all results are in memory
-//   0x14 STEPS     cycles of the command in which the lanes worked
-//   0x18 COMMANDS  finished since reset
-//   0x1c WORDS     of a command
-// irq_o is high while done or an error flag is set; a start resets them too. After an error nothing moves until bit 1
-// of CONTROL is written.
+// AXI4 master 0 reads the first operand and writes results, master 1 reads the second operand; both see one memory.
+// accelerator_registers.sv has the registers, docs/rtl.md what a host does with them.
 
 module accelerator
   import engine_pkg::*;
+  import sequencer_pkg::*;
 #(
-  parameter int unsigned UB           = 1, // lanes: samples,
-  parameter int unsigned UM           = 4, // produced channels,
-  parameter int unsigned UN           = 4, // channels summed over,
-  parameter int unsigned UR           = 1, // rows,
-  parameter int unsigned UC           = 1, // columns
-  parameter int unsigned OperandWidth = 8,
-  parameter int unsigned AccWidth     = 32,
-  parameter int unsigned ChannelBlock = 4, // channels of a DRAM block
-  parameter int unsigned FeatureDepth = 512, // words of a half of the buffers
-  parameter int unsigned OperandDepth = 512,
-  parameter int unsigned SumDepth     = 512,
-  parameter int unsigned DataWidth    = 64,
-  parameter int unsigned AddrWidth    = 32,
-  localparam int unsigned StrbWidth   = DataWidth / 8,
-  localparam int unsigned RegWidth    = 12 // of register addresses
+  parameter int unsigned UB            = 1, // lanes: samples,
+  parameter int unsigned UM            = 4, // produced channels,
+  parameter int unsigned UN            = 4, // channels summed over,
+  parameter int unsigned UR            = 1, // rows,
+  parameter int unsigned UC            = 1, // columns
+  parameter int unsigned OperandWidth  = 8,
+  parameter int unsigned AccWidth      = 32,
+  parameter int unsigned ChannelBlock  = 4, // channels of a DRAM block
+  parameter int unsigned FeatureDepth  = 512, // words of a half of the buffers
+  parameter int unsigned OperandDepth  = 512,
+  parameter int unsigned SumDepth      = 512,
+  parameter int unsigned DataWidth     = 64,
+  parameter int unsigned AddrWidth     = 32,
+  parameter int unsigned PoolDepth     = 1024, // cells of the pool unit's ring, 0 without the unit,
+  parameter int unsigned PoolRowDepth  = 256,  // and of a row of indexes
+  parameter int unsigned ChannelUnit   = 1,    // 0 without the unit
+  parameter int unsigned ScheduleDepth = 1024, // words
+  parameter int unsigned Slots         = 64,   // tensors with an exponent
+  parameter int unsigned Counters      = 128,  // of cycles
+  localparam int unsigned StrbWidth    = DataWidth / 8,
+  localparam int unsigned RegWidth     = 12 // of register addresses
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -95,27 +92,29 @@ module accelerator
   input  logic                 axi1_rlast_i
 );
 
-  localparam int unsigned NumControl = 2;
-  localparam int unsigned NumStatus  = 6;
-  localparam int unsigned LenWidth   = BeatWidth;
+  localparam int unsigned Lanes = DataWidth / OperandWidth; // of the elementwise unit
 
-  logic [NumControl-1:0][31:0] control;
-  logic [NumControl-1:0]       written;
-  logic [NumStatus-1:0][31:0]  status;
-  logic                        start, clear;
-  logic                        unused_control;
+  localparam logic [Units-1:0] Present = {ChannelUnit != 0, PoolDepth > 0, 2'b11};
 
-  assign start          = written[0] && control[0][0];
-  assign clear          = written[0] && control[0][1];
-  assign unused_control = ^control[0][31:2];
+  // Host and sequencer.
+  logic                    start, resume, clear, busy, done, waiting, step_end, seed_write, schedule_write, bad_base;
+  logic                    lanes_work;
+  error_e                  sequencer_error, fault;
+  logic [15:0]             schedule_index, select;
+  logic [31:0]             schedule_word, length, iterations, seed, place, iteration, counter, slot, random_state;
+  logic [5:0]              rate_shift;
+  logic [63:0]             cycles;
+  logic [2:0][AddrWidth-1:0] base;
 
-  axi_lite_registers #(
-    .AddrWidth (RegWidth),
-    .NumControl(NumControl),
-    .NumStatus (NumStatus)
+  accelerator_registers #(
+    .AddrWidth    (AddrWidth),
+    .RegWidth     (RegWidth),
+    .BeatBytes    (StrbWidth),
+    .ScheduleDepth(ScheduleDepth)
   ) u_registers (
     .clk_i,
     .rst_ni,
+    .irq_o,
     .axil_awvalid_i,
     .axil_awready_o,
     .axil_awaddr_i,
@@ -133,81 +132,106 @@ module accelerator
     .axil_rready_i,
     .axil_rdata_o,
     .axil_rresp_o,
-    .control_o(control),
-    .written_o(written),
-    .status_i (status)
+    .start_o         (start),
+    .resume_o        (resume),
+    .clear_o         (clear),
+    .schedule_write_o(schedule_write),
+    .schedule_index_o(schedule_index),
+    .schedule_word_o (schedule_word),
+    .length_o        (length),
+    .iterations_o    (iterations),
+    .rate_shift_o    (rate_shift),
+    .seed_write_o    (seed_write),
+    .seed_o          (seed),
+    .base_o          (base),
+    .bad_base_o      (bad_base),
+    .select_o        (select),
+    .busy_i          (busy),
+    .done_i          (done),
+    .waiting_i       (waiting),
+    .error_i         (sequencer_error),
+    .place_i         (place),
+    .cycles_i        (cycles),
+    .lanes_work_i    (lanes_work),
+    .iteration_i     (iteration),
+    .step_end_i      (step_end),
+    .counter_i       (counter),
+    .slot_i          (slot),
+    .random_i        (random_state)
   );
 
-  logic        offered_q, running_q, done_q, ignored_q; // waiting for the engine, at work, finished, start ignored
-  logic        engine_ready, engine_busy, engine_done, engine_error, read0_error, read1_error, write_error, failed;
-  logic [63:0] cycles_q;
-  logic [31:0] commands_q, steps_q;
-  logic        step;
-  logic [1:0]  unused_phase;
-  logic [6:0]  unused_scale;
+  // Commands of the units and their streams, by the numbers of sequencer_pkg.
+  logic [Units-1:0]                    cmd_valid, cmd_ready, unit_done;
+  logic [CommandWords-1:0][31:0]       cmd;
+  logic [Units-1:0][6:0]               scale;
+  logic [6:0]                          weight_scale, bias_scale;
+  logic signed [7:0]                   shift_a, shift_b;
+  logic [1:0]                          unit, a_base, b_base, w_base;
+  logic [Units-1:0]                    a_cmd_valid, a_cmd_ready, b_cmd_valid, b_cmd_ready, w_cmd_valid, w_cmd_ready;
+  logic [Units-1:0][AddrWidth-1:0]     a_cmd_addr, b_cmd_addr, w_cmd_addr;
+  logic [Units-1:0][31:0]              a_cmd_beats, b_cmd_beats, w_cmd_beats;
+  logic [Units-1:0]                    a_ready, b_ready, w_valid, unit_error;
+  logic [Units-1:0][DataWidth-1:0]     w_data;
+  logic                                a_valid, b_valid, w_ready, w_done, read0_error, read1_error, write_error;
+  logic [DataWidth-1:0]                a_data, b_data;
 
-  // The command is shifted in word by word and stays for the engine while it is offered.
-  logic [CommandWords-1:0][31:0] command_q;
+  sequencer #(
+    .OperandWidth (OperandWidth),
+    .PayloadWords (CommandWords),
+    .ScheduleDepth(ScheduleDepth),
+    .Slots        (Slots),
+    .Counters     (Counters),
+    .Present      (Present)
+  ) u_sequencer (
+    .clk_i,
+    .rst_ni,
+    .write_i       (schedule_write && 32'(schedule_index) < ScheduleDepth),
+    .write_addr_i  ($clog2(ScheduleDepth)'(schedule_index)),
+    .write_data_i  (schedule_word),
+    .length_i      (length),
+    .iterations_i  (iterations),
+    .rate_shift_i  (rate_shift),
+    .bad_base_i    (bad_base),
+    .start_i       (start),
+    .resume_i      (resume),
+    .clear_i       (clear),
+    .busy_o        (busy),
+    .done_o        (done),
+    .waiting_o     (waiting),
+    .error_o       (sequencer_error),
+    .place_o       (place),
+    .iteration_o   (iteration),
+    .step_o        (step_end),
+    .cycles_o      (cycles),
+    .select_i      (select),
+    .counter_o     (counter),
+    .slot_o        (slot),
+    .cmd_valid_o   (cmd_valid),
+    .cmd_ready_i   (cmd_ready),
+    .cmd_o         (cmd),
+    .shift_a_o     (shift_a),
+    .shift_b_o     (shift_b),
+    .unit_o        (unit),
+    .a_base_o      (a_base),
+    .b_base_o      (b_base),
+    .w_base_o      (w_base),
+    .done_i        (unit_done),
+    .scale_i       (scale),
+    .weight_scale_i(weight_scale),
+    .bias_scale_i  (bias_scale),
+    .fault_i       (fault)
+  );
 
-  always_ff @(posedge clk_i) begin
-    if (written[1] && !offered_q) command_q <= {control[1], command_q[CommandWords-1:1]};
+  always_comb begin
+    fault = NoError;
+    if (|unit_error) fault = UnitError;
+    if (write_error) fault = WriteError;
+    if (read1_error) fault = ReadError1;
+    if (read0_error) fault = ReadError0;
   end
 
-  assign failed = engine_error || read0_error || read1_error || write_error;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      offered_q  <= 1'b0;
-      running_q  <= 1'b0;
-      done_q     <= 1'b0;
-      ignored_q  <= 1'b0;
-      cycles_q   <= '0;
-      steps_q    <= '0;
-      commands_q <= '0;
-    end else if (clear) begin
-      offered_q <= 1'b0;
-      running_q <= 1'b0;
-      done_q    <= 1'b0;
-      ignored_q <= 1'b0;
-    end else begin
-      if (start && !running_q) begin
-        offered_q <= 1'b1;
-        running_q <= 1'b1;
-        done_q    <= 1'b0;
-        ignored_q <= 1'b0;
-        cycles_q  <= '0;
-        steps_q   <= '0;
-      end else if (running_q && !failed) begin
-        cycles_q <= cycles_q + 64'd1;
-        steps_q  <= steps_q + 32'(step);
-      end
-      if (start && running_q) ignored_q <= 1'b1;
-      if (offered_q && engine_ready) offered_q <= 1'b0;
-      if (engine_done && running_q) begin
-        running_q  <= 1'b0;
-        done_q     <= 1'b1;
-        commands_q <= commands_q + 32'd1;
-      end
-    end
-  end
-
-  assign status[0] = {25'd0, ignored_q, write_error, read1_error, read0_error, engine_error, done_q,
-                      running_q || engine_busy};
-  assign status[1] = cycles_q[31:0];
-  assign status[2] = cycles_q[63:32];
-  assign status[3] = steps_q;
-  assign status[4] = commands_q;
-  assign status[5] = CommandWords;
-  assign irq_o     = done_q || ignored_q || failed;
-
-  // Streams between the engine and its DMA engines.
-  logic                 a_cmd_valid, a_cmd_ready, a_valid, a_ready;
-  logic                 b_cmd_valid, b_cmd_ready, b_valid, b_ready;
-  logic                 w_cmd_valid, w_cmd_ready, w_valid, w_ready, w_done;
-  logic [AddrWidth-1:0] a_cmd_addr, b_cmd_addr, w_cmd_addr;
-  logic [LenWidth-1:0]  a_cmd_beats, b_cmd_beats, w_cmd_beats;
-  logic [DataWidth-1:0] a_data, b_data, w_data;
-  logic                 unused_last0, unused_last1;
+  logic [1:0] unused_phase;
+  logic       unused_busy;
 
   conv_engine #(
     .UB          (UB),
@@ -227,57 +251,299 @@ module accelerator
     .clk_i,
     .rst_ni,
     .clear_i       (clear),
-    .cmd_valid_i   (offered_q && !clear),
-    .cmd_ready_o   (engine_ready),
-    .cmd_i         (command_q),
-    .busy_o        (engine_busy),
-    .done_o        (engine_done),
-    .error_o       (engine_error),
+    .cmd_valid_i   (cmd_valid[Engine]),
+    .cmd_ready_o   (cmd_ready[Engine]),
+    .cmd_i         (cmd),
+    .busy_o        (unused_busy),
+    .done_o        (unit_done[Engine]),
+    .error_o       (unit_error[Engine]),
     .phase_o       (unused_phase),
-    .step_o        (step),
-    .scale_o       (unused_scale),
-    .a_cmd_valid_o (a_cmd_valid),
-    .a_cmd_ready_i (a_cmd_ready),
-    .a_cmd_addr_o  (a_cmd_addr),
-    .a_cmd_beats_o (a_cmd_beats),
-    .a_data_valid_i(a_valid),
-    .a_data_ready_o(a_ready),
+    .step_o        (lanes_work),
+    .scale_o       (scale[Engine]),
+    .a_cmd_valid_o (a_cmd_valid[Engine]),
+    .a_cmd_ready_i (a_cmd_ready[Engine]),
+    .a_cmd_addr_o  (a_cmd_addr[Engine]),
+    .a_cmd_beats_o (a_cmd_beats[Engine]),
+    .a_data_valid_i(a_valid && unit == 2'(Engine)),
+    .a_data_ready_o(a_ready[Engine]),
     .a_data_i      (a_data),
-    .a_error_i     (read0_error),
-    .b_cmd_valid_o (b_cmd_valid),
-    .b_cmd_ready_i (b_cmd_ready),
-    .b_cmd_addr_o  (b_cmd_addr),
-    .b_cmd_beats_o (b_cmd_beats),
-    .b_data_valid_i(b_valid),
-    .b_data_ready_o(b_ready),
+    .b_cmd_valid_o (b_cmd_valid[Engine]),
+    .b_cmd_ready_i (b_cmd_ready[Engine]),
+    .b_cmd_addr_o  (b_cmd_addr[Engine]),
+    .b_cmd_beats_o (b_cmd_beats[Engine]),
+    .b_data_valid_i(b_valid && unit == 2'(Engine)),
+    .b_data_ready_o(b_ready[Engine]),
     .b_data_i      (b_data),
+    .w_cmd_valid_o (w_cmd_valid[Engine]),
+    .w_cmd_ready_i (w_cmd_ready[Engine]),
+    .w_cmd_addr_o  (w_cmd_addr[Engine]),
+    .w_cmd_beats_o (w_cmd_beats[Engine]),
+    .w_data_valid_o(w_valid[Engine]),
+    .w_data_ready_i(w_ready && unit == 2'(Engine)),
+    .w_data_o      (w_data[Engine]),
+    .w_done_i      (w_done && unit == 2'(Engine)),
+    .a_error_i     (read0_error),
     .b_error_i     (read1_error),
-    .w_cmd_valid_o (w_cmd_valid),
-    .w_cmd_ready_i (w_cmd_ready),
-    .w_cmd_addr_o  (w_cmd_addr),
-    .w_cmd_beats_o (w_cmd_beats),
-    .w_data_valid_o(w_valid),
-    .w_data_ready_i(w_ready),
-    .w_data_o      (w_data),
-    .w_done_i      (w_done),
     .w_error_i     (write_error)
+  );
+
+  logic                   random_next;
+  logic [Lanes-1:0][31:0] draws;
+
+  assign unit_error[Elementwise] = 1'b0; // it has no buffer that a tensor could be too large for
+
+  elementwise_unit #(
+    .OperandWidth(OperandWidth),
+    .DataWidth   (DataWidth),
+    .AddrWidth   (AddrWidth)
+  ) u_elementwise (
+    .clk_i,
+    .rst_ni,
+    .clear_i       (clear),
+    .cmd_valid_i   (cmd_valid[Elementwise]),
+    .cmd_ready_o   (cmd_ready[Elementwise]),
+    .cmd_i         (cmd[elementwise_pkg::ElementwiseWords-1:0]),
+    .shift_a_i     (shift_a),
+    .shift_b_i     (shift_b),
+    .done_o        (unit_done[Elementwise]),
+    .scale_o       (scale[Elementwise]),
+    .random_next_o (random_next),
+    .random_i      (draws),
+    .a_cmd_valid_o (a_cmd_valid[Elementwise]),
+    .a_cmd_ready_i (a_cmd_ready[Elementwise]),
+    .a_cmd_addr_o  (a_cmd_addr[Elementwise]),
+    .a_cmd_beats_o (a_cmd_beats[Elementwise]),
+    .a_data_valid_i(a_valid && unit == 2'(Elementwise)),
+    .a_data_ready_o(a_ready[Elementwise]),
+    .a_data_i      (a_data),
+    .b_cmd_valid_o (b_cmd_valid[Elementwise]),
+    .b_cmd_ready_i (b_cmd_ready[Elementwise]),
+    .b_cmd_addr_o  (b_cmd_addr[Elementwise]),
+    .b_cmd_beats_o (b_cmd_beats[Elementwise]),
+    .b_data_valid_i(b_valid && unit == 2'(Elementwise)),
+    .b_data_ready_o(b_ready[Elementwise]),
+    .b_data_i      (b_data),
+    .w_cmd_valid_o (w_cmd_valid[Elementwise]),
+    .w_cmd_ready_i (w_cmd_ready[Elementwise]),
+    .w_cmd_addr_o  (w_cmd_addr[Elementwise]),
+    .w_cmd_beats_o (w_cmd_beats[Elementwise]),
+    .w_data_valid_o(w_valid[Elementwise]),
+    .w_data_ready_i(w_ready && unit == 2'(Elementwise)),
+    .w_data_o      (w_data[Elementwise]),
+    .w_done_i      (w_done && unit == 2'(Elementwise))
+  );
+
+  xorshift32 #(
+    .Draws(Lanes)
+  ) u_random (
+    .clk_i,
+    .rst_ni,
+    .load_i (seed_write),
+    .seed_i (seed),
+    .next_i (random_next),
+    .state_o(random_state),
+    .draws_o(draws)
+  );
+
+  // A unit that is left out never asks for anything.
+  if (PoolDepth > 0) begin : gen_pool
+    pool_unit #(
+      .OperandWidth(OperandWidth),
+      .UB          (UB),
+      .ChannelBlock(ChannelBlock),
+      .Depth       (PoolDepth),
+      .RowDepth    (PoolRowDepth),
+      .DataWidth   (DataWidth),
+      .AddrWidth   (AddrWidth)
+    ) u_pool (
+      .clk_i,
+      .rst_ni,
+      .clear_i       (clear),
+      .cmd_valid_i   (cmd_valid[Pool]),
+      .cmd_ready_o   (cmd_ready[Pool]),
+      .cmd_i         (cmd[pool_pkg::PoolWords-1:0]),
+      .done_o        (unit_done[Pool]),
+      .error_o       (unit_error[Pool]),
+      .scale_o       (scale[Pool]),
+      .a_cmd_valid_o (a_cmd_valid[Pool]),
+      .a_cmd_ready_i (a_cmd_ready[Pool]),
+      .a_cmd_addr_o  (a_cmd_addr[Pool]),
+      .a_cmd_beats_o (a_cmd_beats[Pool]),
+      .a_data_valid_i(a_valid && unit == 2'(Pool)),
+      .a_data_ready_o(a_ready[Pool]),
+      .a_data_i      (a_data),
+      .b_cmd_valid_o (b_cmd_valid[Pool]),
+      .b_cmd_ready_i (b_cmd_ready[Pool]),
+      .b_cmd_addr_o  (b_cmd_addr[Pool]),
+      .b_cmd_beats_o (b_cmd_beats[Pool]),
+      .b_data_valid_i(b_valid && unit == 2'(Pool)),
+      .b_data_ready_o(b_ready[Pool]),
+      .b_data_i      (b_data),
+      .w_cmd_valid_o (w_cmd_valid[Pool]),
+      .w_cmd_ready_i (w_cmd_ready[Pool]),
+      .w_cmd_addr_o  (w_cmd_addr[Pool]),
+      .w_cmd_beats_o (w_cmd_beats[Pool]),
+      .w_data_valid_o(w_valid[Pool]),
+      .w_data_ready_i(w_ready && unit == 2'(Pool)),
+      .w_data_o      (w_data[Pool]),
+      .w_done_i      (w_done && unit == 2'(Pool))
+    );
+  end else begin : gen_no_pool
+    assign cmd_ready[Pool]      = 1'b0;
+    assign unit_done[Pool]      = 1'b0;
+    assign unit_error[Pool]     = 1'b0;
+    assign a_cmd_valid[Pool]    = 1'b0;
+    assign b_cmd_valid[Pool]    = 1'b0;
+    assign w_cmd_valid[Pool]    = 1'b0;
+    assign a_ready[Pool]        = 1'b0;
+    assign b_ready[Pool]        = 1'b0;
+    assign w_valid[Pool]        = 1'b0;
+    assign scale[Pool]          = '0;
+    assign a_cmd_addr[Pool]     = '0;
+    assign b_cmd_addr[Pool]     = '0;
+    assign w_cmd_addr[Pool]     = '0;
+    assign a_cmd_beats[Pool]    = '0;
+    assign b_cmd_beats[Pool]    = '0;
+    assign w_cmd_beats[Pool]    = '0;
+    assign w_data[Pool]         = '0;
+  end
+
+  if (ChannelUnit != 0) begin : gen_channel
+    logic unused_channel_busy;
+
+    channel_unit #(
+      .OperandWidth(OperandWidth),
+      .UB          (UB),
+      .ChannelBlock(ChannelBlock),
+      .DataWidth   (DataWidth),
+      .AddrWidth   (AddrWidth)
+    ) u_channel (
+      .clk_i,
+      .rst_ni,
+      .clear_i       (clear),
+      .cmd_valid_i   (cmd_valid[Channel]),
+      .cmd_ready_o   (cmd_ready[Channel]),
+      .cmd_i         (cmd[channel_pkg::ChannelWords-1:0]),
+      .busy_o        (unused_channel_busy),
+      .done_o        (unit_done[Channel]),
+      .error_o       (unit_error[Channel]),
+      .scale_o       (scale[Channel]),
+      .scale_weight_o(weight_scale),
+      .scale_bias_o  (bias_scale),
+      .a_cmd_valid_o (a_cmd_valid[Channel]),
+      .a_cmd_ready_i (a_cmd_ready[Channel]),
+      .a_cmd_addr_o  (a_cmd_addr[Channel]),
+      .a_cmd_beats_o (a_cmd_beats[Channel]),
+      .a_data_valid_i(a_valid && unit == 2'(Channel)),
+      .a_data_ready_o(a_ready[Channel]),
+      .a_data_i      (a_data),
+      .b_cmd_valid_o (b_cmd_valid[Channel]),
+      .b_cmd_ready_i (b_cmd_ready[Channel]),
+      .b_cmd_addr_o  (b_cmd_addr[Channel]),
+      .b_cmd_beats_o (b_cmd_beats[Channel]),
+      .b_data_valid_i(b_valid && unit == 2'(Channel)),
+      .b_data_ready_o(b_ready[Channel]),
+      .b_data_i      (b_data),
+      .w_cmd_valid_o (w_cmd_valid[Channel]),
+      .w_cmd_ready_i (w_cmd_ready[Channel]),
+      .w_cmd_addr_o  (w_cmd_addr[Channel]),
+      .w_cmd_beats_o (w_cmd_beats[Channel]),
+      .w_data_valid_o(w_valid[Channel]),
+      .w_data_ready_i(w_ready && unit == 2'(Channel)),
+      .w_data_o      (w_data[Channel]),
+      .w_done_i      (w_done && unit == 2'(Channel))
+    );
+  end else begin : gen_no_channel
+    assign cmd_ready[Channel]      = 1'b0;
+    assign unit_done[Channel]      = 1'b0;
+    assign unit_error[Channel]     = 1'b0;
+    assign a_cmd_valid[Channel]    = 1'b0;
+    assign b_cmd_valid[Channel]    = 1'b0;
+    assign w_cmd_valid[Channel]    = 1'b0;
+    assign a_ready[Channel]        = 1'b0;
+    assign b_ready[Channel]        = 1'b0;
+    assign w_valid[Channel]        = 1'b0;
+    assign scale[Channel]          = '0;
+    assign a_cmd_addr[Channel]     = '0;
+    assign b_cmd_addr[Channel]     = '0;
+    assign w_cmd_addr[Channel]     = '0;
+    assign a_cmd_beats[Channel]    = '0;
+    assign b_cmd_beats[Channel]    = '0;
+    assign w_cmd_beats[Channel]    = '0;
+    assign w_data[Channel]         = '0;
+    assign weight_scale = '0;
+    assign bias_scale   = '0;
+  end
+
+  // DMA engines.
+  logic                 read0_cmd_valid, read0_cmd_ready, read1_cmd_valid, read1_cmd_ready, write_cmd_valid;
+  logic                 write_cmd_ready, unused_last0, unused_last1;
+  logic [AddrWidth-1:0] read0_cmd_addr, read1_cmd_addr, write_cmd_addr;
+  logic [31:0]          read0_cmd_beats, read1_cmd_beats, write_cmd_beats;
+
+  stream_switch #(
+    .Units    (Units),
+    .AddrWidth(AddrWidth)
+  ) u_a_switch (
+    .unit_i     (unit),
+    .base_i     (base[a_base]),
+    .cmd_valid_i(a_cmd_valid),
+    .cmd_ready_o(a_cmd_ready),
+    .cmd_addr_i (a_cmd_addr),
+    .cmd_beats_i(a_cmd_beats),
+    .cmd_valid_o(read0_cmd_valid),
+    .cmd_ready_i(read0_cmd_ready),
+    .cmd_addr_o (read0_cmd_addr),
+    .cmd_beats_o(read0_cmd_beats)
+  );
+
+  stream_switch #(
+    .Units    (Units),
+    .AddrWidth(AddrWidth)
+  ) u_b_switch (
+    .unit_i     (unit),
+    .base_i     (base[b_base]),
+    .cmd_valid_i(b_cmd_valid),
+    .cmd_ready_o(b_cmd_ready),
+    .cmd_addr_i (b_cmd_addr),
+    .cmd_beats_i(b_cmd_beats),
+    .cmd_valid_o(read1_cmd_valid),
+    .cmd_ready_i(read1_cmd_ready),
+    .cmd_addr_o (read1_cmd_addr),
+    .cmd_beats_o(read1_cmd_beats)
+  );
+
+  stream_switch #(
+    .Units    (Units),
+    .AddrWidth(AddrWidth)
+  ) u_w_switch (
+    .unit_i     (unit),
+    .base_i     (base[w_base]),
+    .cmd_valid_i(w_cmd_valid),
+    .cmd_ready_o(w_cmd_ready),
+    .cmd_addr_i (w_cmd_addr),
+    .cmd_beats_i(w_cmd_beats),
+    .cmd_valid_o(write_cmd_valid),
+    .cmd_ready_i(write_cmd_ready),
+    .cmd_addr_o (write_cmd_addr),
+    .cmd_beats_o(write_cmd_beats)
   );
 
   dma_read #(
     .AddrWidth(AddrWidth),
     .DataWidth(DataWidth),
-    .LenWidth (LenWidth)
+    .LenWidth (32)
   ) u_read0 (
     .clk_i,
     .rst_ni,
     .clear_i      (clear),
     .error_o      (read0_error),
-    .cmd_valid_i  (a_cmd_valid),
-    .cmd_ready_o  (a_cmd_ready),
-    .cmd_addr_i   (a_cmd_addr),
-    .cmd_beats_i  (a_cmd_beats),
+    .cmd_valid_i  (read0_cmd_valid),
+    .cmd_ready_o  (read0_cmd_ready),
+    .cmd_addr_i   (read0_cmd_addr),
+    .cmd_beats_i  (read0_cmd_beats),
     .data_valid_o (a_valid),
-    .data_ready_i (a_ready),
+    .data_ready_i (a_ready[unit]),
     .data_o       (a_data),
     .data_last_o  (unused_last0),
     .axi_arvalid_o(axi0_arvalid_o),
@@ -296,18 +562,18 @@ module accelerator
   dma_read #(
     .AddrWidth(AddrWidth),
     .DataWidth(DataWidth),
-    .LenWidth (LenWidth)
+    .LenWidth (32)
   ) u_read1 (
     .clk_i,
     .rst_ni,
     .clear_i      (clear),
     .error_o      (read1_error),
-    .cmd_valid_i  (b_cmd_valid),
-    .cmd_ready_o  (b_cmd_ready),
-    .cmd_addr_i   (b_cmd_addr),
-    .cmd_beats_i  (b_cmd_beats),
+    .cmd_valid_i  (read1_cmd_valid),
+    .cmd_ready_o  (read1_cmd_ready),
+    .cmd_addr_i   (read1_cmd_addr),
+    .cmd_beats_i  (read1_cmd_beats),
     .data_valid_o (b_valid),
-    .data_ready_i (b_ready),
+    .data_ready_i (b_ready[unit]),
     .data_o       (b_data),
     .data_last_o  (unused_last1),
     .axi_arvalid_o(axi1_arvalid_o),
@@ -326,19 +592,19 @@ module accelerator
   dma_write #(
     .AddrWidth(AddrWidth),
     .DataWidth(DataWidth),
-    .LenWidth (LenWidth)
+    .LenWidth (32)
   ) u_write (
     .clk_i,
     .rst_ni,
     .clear_i      (clear),
     .error_o      (write_error),
-    .cmd_valid_i  (w_cmd_valid),
-    .cmd_ready_o  (w_cmd_ready),
-    .cmd_addr_i   (w_cmd_addr),
-    .cmd_beats_i  (w_cmd_beats),
-    .data_valid_i (w_valid),
+    .cmd_valid_i  (write_cmd_valid),
+    .cmd_ready_o  (write_cmd_ready),
+    .cmd_addr_i   (write_cmd_addr),
+    .cmd_beats_i  (write_cmd_beats),
+    .data_valid_i (w_valid[unit]),
     .data_ready_o (w_ready),
-    .data_i       (w_data),
+    .data_i       (w_data[unit]),
     .done_valid_o (w_done),
     .axi_awvalid_o(axi0_awvalid_o),
     .axi_awready_i(axi0_awready_i),

@@ -198,7 +198,7 @@ module elementwise_unit
   end
   assign result   = cmd_q.o_wide ? y : (4 * DataWidth)'(y_narrow);
   assign enable   = !valid3_q || scatter_ready || cmd_q.discards;
-  assign row_ends = group_q == cmd_q.groups - count_t'(1);
+  assign row_ends = group_q == cmd_q.groups - 1'b1;
   assign finished = busy_q && all_through_q && settle_q[2] && written_q && !done_o;
 
   wide_scatter #(
@@ -246,9 +246,9 @@ module elementwise_unit
     end else begin
       settle_q <= {settle_q[1:0], all_through_q};
       if (valid3_q && enable) begin
-        group_q <= row_ends ? '0 : group_q + count_t'(1);
-        if (row_ends) row_q <= row_q + count_t'(1);
-        if (row_ends && row_q == cmd_q.rows - count_t'(1)) all_through_q <= 1'b1;
+        group_q <= row_ends ? '0 : group_q + 1'b1;
+        if (row_ends) row_q <= row_q + 1'b1;
+        if (row_ends && row_q == cmd_q.rows - 1'b1) all_through_q <= 1'b1;
       end
     end
   end

@@ -29,7 +29,7 @@ module wide_gather #(
   logic [CountWidth-1:0]     group_count_q;
   logic                      row_ends;
 
-  assign row_ends      = group_count_q == groups_i - CountWidth'(1);
+  assign row_ends      = group_count_q == groups_i - 1'b1;
   assign ends          = !wide_i || 3'(beat_q) == (row_ends ? last_beats_i : 3'd4) - 3'd1;
   assign data_ready_o  = !full_q || group_ready_i;
   assign push          = data_valid_i && data_ready_o;
@@ -45,7 +45,7 @@ module wide_gather #(
       if (push) begin
         full_q <= ends;
         beat_q <= ends ? '0 : beat_q + 2'd1;
-        if (ends) group_count_q <= row_ends ? '0 : group_count_q + CountWidth'(1);
+        if (ends) group_count_q <= row_ends ? '0 : group_count_q + 1'b1;
       end else if (group_ready_i) begin
         full_q <= 1'b0;
       end

@@ -27,7 +27,7 @@ module wide_scatter #(
   logic [CountWidth-1:0]     group_count_q;
   logic                      push, pop, row_ends;
 
-  assign row_ends      = group_count_q == groups_i - CountWidth'(1);
+  assign row_ends      = group_count_q == groups_i - 1'b1;
   assign beats         = !wide_i ? 3'd1 : row_ends ? last_beats_i : 3'd4;
   assign data_valid_o  = left_q != '0;
   assign data_o        = group_q[0];
@@ -41,7 +41,7 @@ module wide_scatter #(
       group_count_q <= '0;
     end else if (push) begin
       left_q        <= beats;
-      group_count_q <= row_ends ? '0 : group_count_q + CountWidth'(1);
+      group_count_q <= row_ends ? '0 : group_count_q + 1'b1;
     end else if (pop) begin
       left_q <= left_q - 3'd1;
     end

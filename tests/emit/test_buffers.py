@@ -16,7 +16,7 @@ from dse.emit import Design, load_design
 from dse.emit import emit as write
 from dse.emit.buffers import resized, with_buffers
 from dse.emit.chip import check_fits, chip_resources, fits
-from dse.emit.layers import engine_layers
+from dse.engine.layers import engine_layers
 from dse.engine import Convolution, EngineParameters, Tiling, buffer_words
 from dse.engine.resources import engine_resources
 from dse.errors import InputError

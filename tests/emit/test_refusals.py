@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import dse
-from dse.emit.layers import engine_layers
 from dse.emit.render import _vivado_part
+from dse.engine.layers import engine_layers
 from dse.errors import InputError
 from tests.emit.conftest import DesignMaker
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.engine import Convolution, PhaseNest, phase_nest
+from dse.engine.nest import Convolution, PhaseNest, phase_nest
 from dse.errors import InputError
 from dse.golden import Window
 from dse.layout.address_map import ALIASES

@@ -1,0 +1,60 @@
+"""All units of an accelerator with their parameter values, as a schedule needs to know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.engine import EngineParameters
+from dse.network import Layer, Network
+from dse.vector import PoolParameters
+
+__all__ = ["POOLS", "Hardware", "least_hardware"]
+
+POOLS = ("max_pool", "avg_pool", "global_avg_pool")
+"""Operations of the pool unit."""
+CHANNEL_OPERATIONS = ("bias", "batch_norm")
+"""Operations of the channel unit, beside biases of convolutions."""
+_AHEAD = 2
+"""Steps of the window, beyond one window, that the ring of rows can hold: loading and computing overlap."""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The engine, and the vector units; None for one that is left out."""
+
+    engine: EngineParameters
+    pool: PoolParameters | None = None
+    has_channel: bool = False
+
+    def verilog(self) -> dict[str, int]:
+        """Parameters of ``accelerator.sv`` that say which units there are and how deep their memories; 0: absent."""
+        pool = self.pool
+        return {
+            "PoolDepth": pool.depth if pool else 0,
+            "PoolRowDepth": pool.row_depth if pool else 0,
+            "ChannelUnit": int(self.has_channel),
+        }
+
+
+def least_hardware(network: Network, engine: EngineParameters) -> Hardware:
+    """The units that ``network`` needs beside ``engine``, with the smallest memories that keep them busy."""
+    pools = [layer for layer in network.layers if layer.op in POOLS]
+    has_channel = any(layer.bias or layer.op in CHANNEL_OPERATIONS for layer in network.layers)
+    return Hardware(engine, _pool(engine, pools) if pools else None, has_channel)
+
+
+def _pool(engine: EngineParameters, layers: list[Layer]) -> PoolParameters:
+    depth = row_depth = 4
+    for layer in layers:
+        (_, height, width), (_, out_height, out_width) = layer.in_shape, layer.out_shape
+        forward = min(layer.kernel[0] + _AHEAD * layer.stride[0], height) * width
+        windows = -(-layer.kernel[0] // layer.stride[0])
+        backward = min(windows + _AHEAD, out_height) * out_width
+        depth, row_depth = max(depth, forward, backward, width), max(row_depth, out_width)
+    return PoolParameters(
+        engine.ub, engine.channel_block, engine.operand_bits, _power(depth), _power(row_depth), engine.data_bits
+    )
+
+
+def _power(value: int) -> int:
+    return 1 << (value - 1).bit_length()
