@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from dse.device import Device
 from dse.emit.chip import check_fits, fits
-from dse.engine.layers import EngineLayer
 from dse.engine import MOST_WORDS, EngineParameters, Tiling, buffer_words
+from dse.engine.layers import EngineLayer
 from dse.engine.resources import engine_resources
 from dse.errors import InputError
 from dse.rtl_shape import BUFFERS, RtlShape

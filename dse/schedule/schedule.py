@@ -21,8 +21,10 @@ __all__ = ["Schedule", "build_schedule", "sequencer_cycles"]
 
 _BEFORE, _AFTER = 4, 1
 """Cycles of the sequencer until a unit takes its command, once the record is loaded, and after the unit's end."""
-_LOAD = 3
-"""Cycles to load a record, beside one a word."""
+_LOAD = 1
+"""Cycles to load a record, beside one a word, from the one in which the command before was taken."""
+_FIRST_LOAD = 2
+"""The same from the start of an iteration."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,11 @@ def sequencer_cycles(steps: Sequence[Step]) -> list[int]:
 
     A record is loaded while the unit of the one before works, so that only one longer than that work is waited for.
     """
-    now, loaded, found = 0, _load(steps[0]), []
+    now, loaded, found = 0, _words(steps[0]) + _FIRST_LOAD, []
     for number, step in enumerate(steps):
         taken = max(now, loaded) + _BEFORE
         if number + 1 < len(steps):
-            loaded = taken + _load(steps[number + 1])
+            loaded = taken + _words(steps[number + 1]) + (0 if step.unit == "host" else _LOAD)
         writes = sum(slot is not None for slot in (step.rule.o, step.rule.weight, step.rule.bias))
         end = taken + (0 if step.unit == "host" else step.cycles + _AFTER + writes)
         found.append(end - now)
@@ -93,8 +95,8 @@ def sequencer_cycles(steps: Sequence[Step]) -> list[int]:
     return found
 
 
-def _load(step: Step) -> int:
-    return _LOAD + HEADER_WORDS + len(step.words)
+def _words(step: Step) -> int:
+    return HEADER_WORDS + len(step.words)
 
 
 def build_schedule(workload: Workload, hardware: Hardware, latency: int = 1) -> Schedule:

@@ -95,7 +95,7 @@ class Work:
         shift = activation_shift(layer, self.hw.operand_bits)
         bases = Bases(a.base, b.base, o.base)
         fields = command(self.hw, nest, tiling, bases, shift=shift, raw=raw, relu=relu)
-        cycles = command_cycles(self.hw, nest, tiling, self.latency, raw)
+        cycles = command_cycles(self.hw, nest, tiling, self.latency, raw) - 1  # done_o is high in the last one
         spaces = (a.space, b.space, o.space)
         self.steps.append(Step(layer.name, phase, "engine", phase, command_words(fields), cycles, spaces, rule))
 

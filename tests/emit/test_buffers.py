@@ -16,8 +16,8 @@ from dse.emit import Design, load_design
 from dse.emit import emit as write
 from dse.emit.buffers import resized, with_buffers
 from dse.emit.chip import check_fits, chip_resources, fits
-from dse.engine.layers import engine_layers
 from dse.engine import Convolution, EngineParameters, Tiling, buffer_words
+from dse.engine.layers import engine_layers
 from dse.engine.resources import engine_resources
 from dse.errors import InputError
 from dse.golden import Window

@@ -168,7 +168,7 @@ def test_iterations_are_counted_and_a_start_while_busy_is_ignored(channel: Desig
 
 def test_a_schedule_longer_than_its_memory_is_refused(channel: Design, opened: Open) -> None:
     prepared = prepare(channel.engine, small_case(channel, "conv2", "forward"))
-    with pytest.raises(ValueError, match="5000 words for a memory of 1024"):
+    with pytest.raises(ValueError, match="5000 words for a memory of 2048"):
         Registers(opened(prepared, Dram())).load(np.zeros(5000, np.uint32))
 
 

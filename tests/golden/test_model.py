@@ -8,7 +8,8 @@ import pytest
 from dse.errors import InputError
 from dse.golden import FloatArithmetic, GoldenModel, IntegerArithmetic, Scaled, normalise, shift_round
 from dse.golden.product import Array
-from dse.layout import BlockedLayout
+from dse.layout import BlockedLayout, RowImage
+from dse.schedule import Tensor
 from tests.golden import by_hand
 from tests.golden.conftest import Load
 
@@ -142,8 +143,10 @@ def test_the_order_of_storage_decides_who_draws_what(load: Load) -> None:
     network, rng = load(*CHAIN), np.random.default_rng(7)
     x, labels = batch(rng, 3)
     ends = []
-    for layouts in ({}, {"conv1": BlockedLayout((4, 2, 3, 3))}, {"conv1": BlockedLayout((4, 2, 3, 3), (3, 2))}):
-        arithmetic = IntegerArithmetic(8, layouts=layouts)
+    for block in (None, (1, 1), (3, 2)):
+        blocked = BlockedLayout((4, 2, 3, 3), block or (1, 1))
+        stored = Tensor("weight", "conv1", RowImage(blocked, 1, 1, 1), 0)
+        arithmetic = IntegerArithmetic(8, layouts={("conv1", "weight"): stored} if block else None)
         model = GoldenModel(network, arithmetic, 0)
         model.iterate(arithmetic.encode(x), labels)
         ends.append((model.parameters["conv1"]["weight"], arithmetic.random.state))

@@ -81,19 +81,25 @@ module dse_accelerator (
 );
 
   accelerator #(
-    .OperandWidth(8),
-    .AccWidth    (32),
-    .UB          (4),
-    .UM          (1),
-    .UN          (16),
-    .UR          (1),
-    .UC          (1),
-    .ChannelBlock(1),
-    .FeatureDepth(512),
-    .OperandDepth(512),
-    .SumDepth    (512),
-    .DataWidth   (512),
-    .AddrWidth   (40)
+    .OperandWidth (8),
+    .AccWidth     (32),
+    .UB           (4),
+    .UM           (1),
+    .UN           (16),
+    .UR           (1),
+    .UC           (1),
+    .ChannelBlock (1),
+    .FeatureDepth (512),
+    .OperandDepth (512),
+    .SumDepth     (512),
+    .DataWidth    (512),
+    .PoolDepth    (256),
+    .PoolRowDepth (16),
+    .ChannelUnit  (0),
+    .AddrWidth    (40),
+    .ScheduleDepth(2048),
+    .Slots        (64),
+    .Counters     (128)
   ) u_accelerator (
     .clk_i         (aclk),
     .rst_ni        (aresetn),

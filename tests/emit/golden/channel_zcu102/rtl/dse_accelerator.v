@@ -81,19 +81,25 @@ module dse_accelerator (
 );
 
   accelerator #(
-    .OperandWidth(8),
-    .AccWidth    (32),
-    .UB          (1),
-    .UM          (12),
-    .UN          (8),
-    .UR          (1),
-    .UC          (1),
-    .ChannelBlock(4),
-    .FeatureDepth(2048),
-    .OperandDepth(1024),
-    .SumDepth    (1024),
-    .DataWidth   (128),
-    .AddrWidth   (40)
+    .OperandWidth (8),
+    .AccWidth     (32),
+    .UB           (1),
+    .UM           (12),
+    .UN           (8),
+    .UR           (1),
+    .UC           (1),
+    .ChannelBlock (4),
+    .FeatureDepth (2048),
+    .OperandDepth (1024),
+    .SumDepth     (1024),
+    .DataWidth    (128),
+    .PoolDepth    (256),
+    .PoolRowDepth (16),
+    .ChannelUnit  (0),
+    .AddrWidth    (40),
+    .ScheduleDepth(2048),
+    .Slots        (64),
+    .Counters     (128)
   ) u_accelerator (
     .clk_i         (aclk),
     .rst_ni        (aresetn),

@@ -81,19 +81,25 @@ module dse_accelerator (
 );
 
   accelerator #(
-    .OperandWidth(16),
-    .AccWidth    (48),
-    .UB          (1),
-    .UM          (2),
-    .UN          (1),
-    .UR          (3),
-    .UC          (4),
-    .ChannelBlock(1),
-    .FeatureDepth(1024),
-    .OperandDepth(2048),
-    .SumDepth    (1024),
-    .DataWidth   (32),
-    .AddrWidth   (40)
+    .OperandWidth (16),
+    .AccWidth     (48),
+    .UB           (1),
+    .UM           (2),
+    .UN           (1),
+    .UR           (3),
+    .UC           (4),
+    .ChannelBlock (1),
+    .FeatureDepth (1024),
+    .OperandDepth (2048),
+    .SumDepth     (1024),
+    .DataWidth    (32),
+    .PoolDepth    (256),
+    .PoolRowDepth (16),
+    .ChannelUnit  (0),
+    .AddrWidth    (40),
+    .ScheduleDepth(2048),
+    .Slots        (64),
+    .Counters     (128)
   ) u_accelerator (
     .clk_i         (aclk),
     .rst_ni        (aresetn),
