@@ -127,6 +127,12 @@ class Pooling:
         )
         return rows, columns
 
+    @property
+    def window_cells(self) -> int:
+        """Cells in the operand's rows under the largest window: the least depth of the ring; a stride more overlaps."""
+        rows, columns = self.axes()
+        return max(1, *(len(rows.window(pixel)) for pixel in range(rows.result))) * columns.operand
+
     def operand_image(self, hw: PoolParameters) -> RowImage:
         """How the operand (and the indexes that are read) lie in DRAM."""
         shape = self.out_shape if self.backward else self.shape
@@ -175,10 +181,11 @@ def pool_words(hw: PoolParameters, command: Pooling) -> NDArray[np.uint32]:
 
 
 def _check(hw: PoolParameters, command: Pooling) -> None:
-    rows, columns = command.axes()
-    need = max(len(rows.window(pixel)) for pixel in range(rows.result)) * columns.operand
-    if max(need, columns.operand) > hw.depth:
-        raise InputError("pool unit parameter depth", "is too small for the rows of a window", hw.depth, f">= {need}")
+    columns = command.axes()[1]
+    if command.window_cells > hw.depth:
+        raise InputError(
+            "pool unit parameter depth", "is too small for the rows of a window", hw.depth, f">= {command.window_cells}"
+        )
     if command.mode == "max_index" and columns.result > hw.row_depth:
         raise InputError(
             "pool unit parameter row_depth", "is too small for a row of indexes", hw.row_depth, f">= {columns.result}"

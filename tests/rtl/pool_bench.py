@@ -34,10 +34,11 @@ def pool_bench(hw: PoolParameters, cache: Path, runtime: Path) -> UnitBench:
 
 @dataclass(frozen=True)
 class PoolLayer:
-    """Shape [B, C, H, W] of the input, and the window that slides over it."""
+    """Shape [B, C, H, W] of the input, and the window that slides over it; `rising`: last pixels are the largest."""
 
     shape: tuple[int, int, int, int]
     window: Window
+    rising: bool = False
 
 
 def pool_layer(
@@ -87,12 +88,15 @@ def operands(layer: PoolLayer, mode: str, hw: PoolParameters, rng: np.random.Gen
     kind = np.int8 if hw.operand_bits == 8 else np.int16
     shape = Pooling("max", layer.window, layer.shape).out_shape if "grad" in mode else layer.shape
     most = limit(hw.operand_bits)
+    ramp = np.arange(layer.shape[2] * layer.shape[3]).reshape(layer.shape[2:]) % (2 * most) - most
     usual = rng.integers(-most, most, shape, endpoint=True)
     values = np.where(rng.random(shape) < 0.6, usual, rng.choice([-most, -1, 0, 1, most], shape)).astype(kind)
+    values = values if not layer.rising or "grad" in mode else np.broadcast_to(ramp, shape).astype(kind)
     result = [np.zeros(filled(shape, (hw.ub, hw.channel_block)), kind)]
     result[0][: shape[0], : shape[1]] = values
     if mode == "max_grad":
         x = rng.integers(-most, most, (*result[0].shape[:2], *layer.shape[2:]), endpoint=True).astype(kind)
+        x = np.broadcast_to(ramp, x.shape).astype(kind) if layer.rising else x
         result.append(max_pool(x, layer.window)[1])
     return result
 

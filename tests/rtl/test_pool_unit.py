@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +23,11 @@ from tests.rtl.pool_bench import (
     MODES,
     POOL_LAYERS,
     VECTOR,
+    PoolLayer,
     check,
+    golden,
     make_pool_job,
+    operands,
     pool_bench,
     pool_layer,
     pool_options,
@@ -33,8 +38,8 @@ from tests.rtl.unit_bench import Behaviour, UnitBench
 
 SETTINGS = {
     "8 channels": PoolParameters(1, 8, 8, 64, 16),
-    "4 samples int16": PoolParameters(4, 1, 16, 64, 16),
-    "3 samples 5 channels": PoolParameters(3, 5, 8, 64, 16),
+    "4 samples int16": PoolParameters(4, 1, 16, 512, 16),
+    "3 samples 5 channels": PoolParameters(3, 5, 8, 512, 16),
     "2 samples 8 channels, wide beats": PoolParameters(2, 8, 16, 128, 16, 128),
 }
 BenchFactory = Callable[[str], UnitBench]
@@ -127,6 +132,15 @@ def test_a_clean_run_follows_an_abort_at_any_time(pool_bench_of: BenchFactory, h
         check(bench, job, STALLED)
 
 
+@pytest.mark.parametrize(("name", "kernel"), [("3 samples 5 channels", (16, 16)), ("4 samples int16", (17, 16))])
+def test_indexes_have_all_bits_of_an_element(pool_bench_of: BenchFactory, name: str, kernel: tuple[int, int]) -> None:
+    layer = replace(pool_layer(2, 4, (18, 18), kernel, (1, 1), (2, 1, 0, 3)), rising=True)
+    for mode in ("max_index", "max_grad"):
+        check(pool_bench_of(name), make_pool_job(layer, mode, SETTINGS[name]), STALLED)
+    drawn = operands(layer, "max_index", SETTINGS[name], np.random.default_rng(0))
+    assert golden(layer, "max_index", drawn, 8)[1].max() == kernel[0] * kernel[1] - 1
+
+
 def test_one_wrong_byte_is_noticed(pool_bench_of: BenchFactory) -> None:
     job = make_pool_job(POOL_LAYERS["2x2"], "average", SETTINGS["8 channels"])
     job.memory[0] ^= 0x55
@@ -144,10 +158,10 @@ def test_one_wrong_byte_is_noticed(pool_bench_of: BenchFactory) -> None:
     ],
     ids=["row", "window", "covering windows", "indexes"],
 )
-def test_what_does_not_fit_is_an_error_on_both_sides(pool_bench_of: BenchFactory, layer: object, mode: str) -> None:
+def test_what_does_not_fit_is_an_error_on_both_sides(pool_bench_of: BenchFactory, layer: PoolLayer, mode: str) -> None:
     bench, small = pool_bench_of("8 channels"), SETTINGS["8 channels"]
     roomy = PoolParameters(1, 8, 8, 32768, 256)
-    job = make_pool_job(layer, mode, roomy)  # type: ignore[arg-type]
+    job = make_pool_job(layer, mode, roomy)
     with pytest.raises(InputError, match="is too small"):
         pool_words(small, job.command)
     outcome, _ = bench.run([job.words], job.memory, Behaviour(limit=20_000))
@@ -179,10 +193,10 @@ def test_fields_are_those_of_the_rtl() -> None:
     ],
     ids=lambda value: str(value),
 )
-def test_what_the_unit_cannot_do_is_refused(wrong: dict[str, object], rule: str) -> None:
-    asked = {"kind": "max", "window": Window((2, 2), (2, 2)), "shape": (1, 3, 8, 8)} | wrong
+def test_what_the_unit_cannot_do_is_refused(wrong: dict[str, Any], rule: str) -> None:
+    asked: dict[str, Any] = {"kind": "max", "window": Window((2, 2), (2, 2)), "shape": (1, 3, 8, 8)} | wrong
     with pytest.raises(InputError, match=rule):
-        pool_words(PoolParameters(depth=32768), Pooling(**asked))  # type: ignore[arg-type]
+        pool_words(PoolParameters(depth=32768), Pooling(**asked))
 
 
 def test_lanes_are_dsp_blocks_and_ring_and_queues_block_ram() -> None:
