@@ -6,8 +6,9 @@ data to a plotly figure. To add a report, write such a module and call it from `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dse.device import Device
 from dse.reports.page import render
@@ -17,9 +18,14 @@ from dse.results import ResultSet
 __all__ = ["render", "write_report"]
 
 
-def write_report(result: ResultSet, path: Path, boards: Mapping[str, Device] | None = None) -> None:
-    """Write the page (about 5 MB, most of it plotly.js) to ``path``, whole or not at all. ``boards`` as for ``render``.
+def write_report(
+    result: ResultSet,
+    path: Path,
+    boards: Mapping[str, Device] | None = None,
+    verified: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Write the page (about 5 MB, most of it plotly.js) to ``path``, whole or not at all.
 
-    Raises OSError where the file cannot be written.
+    ``boards`` and ``verified`` as for ``render``. Raises OSError where the file cannot be written.
     """
-    write_page(render(result, boards), path)
+    write_page(render(result, boards, verified), path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from dse.device import Device
 from dse.reports.diagnosis import diagnosis_html
@@ -15,6 +16,7 @@ from dse.reports.resources import resource_data, resource_figure
 from dse.reports.shell import fill_page, read_part
 from dse.reports.text import escape, parameters, percent, resource_title
 from dse.reports.theme import Style, embed, family_styles
+from dse.reports.verification import verification_section, verification_sentence
 from dse.reports.winners import winner_table
 from dse.results import Cell, ResultSet
 
@@ -25,11 +27,14 @@ _POINTS_PER_CELL = (300, 5_000)
 _NO_CELLS = "<p>The sweep has no cells.</p>"
 
 
-def render(result: ResultSet, boards: Mapping[str, Device] | None = None) -> str:
+def render(
+    result: ResultSet, boards: Mapping[str, Device] | None = None, verified: Sequence[Mapping[str, Any]] = ()
+) -> str:
     """The report as one HTML page; the same result gives the same text.
 
     ``boards`` describes boards by name, for their capacities. Those it lacks are looked up among the installed ones,
-    and left out where their file is not the one the run used (shares of the board are then not shown).
+    and left out where their file is not the one the run used (shares of the board are then not shown). ``verified`` has
+    what ``dse verify`` found of RTL of the result's points.
     """
     panels = make_panels(result, boards)
     styles = family_styles(cell.family for cell in result.cells)
@@ -39,7 +44,7 @@ def render(result: ResultSet, boards: Mapping[str, Device] | None = None) -> str
         title=_title(result),
         head=_head(result),
         answers="".join(_answer(panel) for panel in panels),
-        panels="".join(_panel(panel, styles, per_cell, len(panels) == 1) for panel in panels) or _NO_CELLS,
+        panels="".join(_panel(panel, styles, per_cell, verified, len(panels) == 1) for panel in panels) or _NO_CELLS,
         notes=read_part("notes.html"),
         version=result.run.version,
     )
@@ -91,7 +96,9 @@ def _answer(panel: Panel) -> str:
     return f'<li><a href="#panel-{panel.number}">{escape(panel.title)}</a>: {escape(winner_sentence(panel))}</li>'
 
 
-def _panel(panel: Panel, styles: Mapping[str, Style], per_cell: int, alone: bool) -> str:
+def _panel(
+    panel: Panel, styles: Mapping[str, Style], per_cell: int, verified: Sequence[Mapping[str, Any]], alone: bool
+) -> str:
     """A panel's section; ``alone`` leaves out the sentence that stands under Answers, right above."""
     parts = [
         f"<h2>{escape(panel.title)}</h2>",
@@ -101,6 +108,7 @@ def _panel(panel: Panel, styles: Mapping[str, Style], per_cell: int, alone: bool
         _section("Families against each other and their papers", _families(panel, styles)),
         _section("Where the time goes", _layers(panel)),
         _section("Resources against the board", _resources(panel, styles)),
+        _section("Simulated RTL", _simulated(panel, verified)),
     ]
     return f'<section class="panel" id="panel-{panel.number}">{"".join(parts)}</section>'
 
@@ -163,3 +171,15 @@ def _resources(panel: Panel, styles: Mapping[str, Style]) -> str:
     if absent:
         caption += f" The board has no {_listing(resource_title(str(r)) for r in absent)}."
     return embed(resource_figure(data, styles), f"resources-{panel.number}", caption)
+
+
+def _simulated(panel: Panel, verified: Sequence[Mapping[str, Any]]) -> str:
+    """What was found of RTL of this panel's designs, one after the other."""
+    task = (panel.network, panel.device, panel.batch_size, panel.precision)
+    parts: list[str] = []
+    for content in verified:
+        if tuple(content[key] for key in ("network", "device", "batch_size", "precision")) == task:
+            name = f"cycles-{panel.number}-{len(parts) + 1}"
+            said = f"{content['family']} with {parameters(content['point'])}: {verification_sentence(content)}"
+            parts.append(f"<p>{escape(said)}</p>{verification_section(content, name)}")
+    return "".join(parts)

@@ -61,11 +61,11 @@ def make_panels(result: ResultSet, boards: Mapping[str, Device] | None = None) -
 def boards_of(result: ResultSet, boards: Mapping[str, Device] | None = None) -> dict[str, Device]:
     """Board name -> description: from ``boards``, else the installed one if its hash is the one the run recorded."""
     found = dict(boards or {})
-    for name in dict.fromkeys(cell.device for cell in result.cells):
+    for name, reference in {cell.device: cell.device_reference or cell.device for cell in result.cells}.items():
         if name in found:
             continue
         try:
-            device = load_device(name)
+            device = load_device(reference)
         except InputError:
             continue
         if result.run.inputs.get(name, device.digest) == device.digest:

@@ -13,6 +13,7 @@ import typer
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
 from dse.cli.options import MAX_SEED, Json, Quiet, whole
 from dse.cli.output import Table, number, percent, print_json, print_tables
+from dse.errors import InputError
 
 if TYPE_CHECKING:
     from dse.verify.run import Verification, Verified
@@ -79,15 +80,43 @@ def verify(
     except ToolError as error:
         print(f"error: {folder}: a tool ended with an error:\n{error}", file=sys.stderr)
         return NOTHING_FEASIBLE
+    written = {"report": str(folder / REPORT), **_write_pages(result, folder)}
     if as_json:
-        print_json({**result.content(), "report": str(folder / REPORT)})
+        print_json({**result.content(), **written})
     elif not quiet:
         _print(result)
-        print(folder / REPORT)
+        print("\n".join(written.values()))
     if result.interrupted:
         print("interrupted: what was found so far is saved", file=sys.stderr)
         return INTERRUPTED
     return OK if result.exact else NOTHING_FEASIBLE
+
+
+def _write_pages(result: Verification, folder: Path) -> dict[str, str]:
+    """The page of a verification, and the report of the sweep that emitted the folder, which shows it too."""
+    from dse.reports.verification import write_verification_report
+
+    page = folder / "verify.html"
+    try:
+        write_verification_report(result.content(), page)
+        return {"page": str(page), **_write_sweep_report(folder)}
+    except OSError as error:
+        raise InputError(str(error.filename or page), f"cannot be written: {error.strerror or error}") from error
+
+
+def _write_sweep_report(folder: Path) -> dict[str, str]:
+    from dse.reports import write_report
+    from dse.reports.panels import boards_of
+    from dse.store import load
+    from dse.verify.saved import sweep_folder, verifications
+
+    sweep = sweep_folder(folder)
+    if sweep is None:
+        return {}
+    result = load(sweep)
+    path = sweep / "report.html"
+    write_report(result, path, boards_of(result), verifications(sweep))
+    return {"sweep_report": str(path)}
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from dse.device import Device
-from dse.emit.design import Design, load_design
+from dse.emit.design import DESIGN_FILE, Design, load_design
+from dse.emit.files import sha256
 from dse.engine import Convolution
 from dse.engine.layers import EngineLayer, engine_layers
 from dse.errors import InputError, did_you_mean
@@ -91,6 +92,8 @@ class Verification:
     """All of a folder; ``interrupted`` where the user stopped it."""
 
     design: Design
+    design_digest: str
+    """SHA-256 of the folder's design.json."""
     settings: Settings
     rows: tuple[Verified, ...]
     interrupted: bool = False
@@ -102,9 +105,17 @@ class Verification:
 
     def content(self) -> dict[str, Any]:
         """``verify.json``, in JSON types."""
-        dram = self.settings.dram
+        dram, design = self.settings.dram, self.design
         return {
-            "title": self.design.title,
+            "title": design.title,
+            "design_sha256": self.design_digest,
+            "network": design.workload.network.name,
+            "device": design.device.name,
+            "batch_size": design.workload.batch_size,
+            "precision": design.workload.precision.name,
+            "family": design.family,
+            "point": dict(design.point),
+            "lanes": design.engine.lanes,
             "exact": self.exact,
             "interrupted": self.interrupted,
             "seed": self.settings.seed,
@@ -136,7 +147,8 @@ def verify(
         rows.extend(_rows(design, settings, library, todo, say))
     except KeyboardInterrupt:
         interrupted = True
-    result = Verification(design, settings, tuple(rows), interrupted)
+    digest = sha256((folder / DESIGN_FILE).read_bytes())
+    result = Verification(design, digest, settings, tuple(rows), interrupted)
     (folder / REPORT).write_text(json.dumps(result.content(), indent=2) + "\n", encoding="utf-8")
     return result
 

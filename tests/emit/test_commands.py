@@ -100,6 +100,22 @@ def test_verify_prints_a_table_and_writes_its_report(dse: Dse, folder: Path) -> 
     check(documented("verify"), content, "")
     saved = json.loads((folder / REPORT).read_text())
     assert saved == {key: content[key] for key in saved}
+    assert "2 of 2 phases bit-exact" in (folder / "verify.html").read_text("utf-8")
+
+
+def test_the_report_of_the_sweep_shows_what_verify_found(dse: Dse, saved: Path, folder: Path, tmp_path: Path) -> None:
+    sweep, page = tmp_path / "out", tmp_path / "out" / "report.html"
+    shutil.copytree(saved, sweep)
+    shutil.copytree(folder, sweep / "rtl" / "lenet10-zcu102-4")
+    shutil.copytree(folder, sweep / "rtl" / "stale", ignore=shutil.ignore_patterns("build"))
+    (sweep / "rtl" / "stale" / REPORT).write_text('{"design_sha256": "of another design"}')
+    words = ("verify", sweep / "rtl" / "lenet10-zcu102-4", "--max-cycles", "400", "--layer", "fc2")
+    assert dse(*words, "--json").json["sweep_report"] == str(page)
+    text = page.read_text("utf-8")
+    assert text.count("<h3>Simulated RTL</h3>") == 1
+    assert "3 of 3 phases bit-exact" in text
+    (sweep / "rtl" / "stale" / REPORT).write_text("[]")
+    assert "stale/verify.json: is not what dse verify writes" in dse(*words).error
 
 
 def test_an_interrupted_verification_keeps_what_it_has(dse: Dse, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
