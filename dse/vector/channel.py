@@ -18,7 +18,8 @@ CHANNEL_KINDS = ("sum", "bias", "norm_forward", "norm_backward")
 
 CHANNEL_FIELDS = (
     "op", "wide", "relu", "error", "shift", "channel_blocks", "channels_last", "sample_blocks", "samples_last", "rows",
-    "groups", "lanes_last", "steps_last", "count", "narrow_plane", "narrow_sample", "wide_plane", "wide_sample",
+    "groups", "lanes_last", "steps_last", "count", "narrow_plane", "narrow_sample",
+    "narrow_block", "wide_plane", "wide_sample", "wide_block",
     "a_base", "b_base", "w_base", "in[0]", "in[1]", "in[2]", "out[0]", "out[1]",
 )  # fmt: skip
 """Field of each 32-bit word, as in ``rtl_templates/vector/channel_pkg.sv``."""
@@ -135,6 +136,7 @@ def channel_words(command: ChannelOperation) -> NDArray[np.uint32]:
         "steps_last": wide.row_beats - (image.row_beats - 1) * _WIDE, "count": command.count,
         **{f"{name}_plane": beats for name, beats in planes.items()},
         **{f"{name}_sample": beats * channel_blocks for name, beats in planes.items()},
+        **{f"{name}_block": beats * (1 - channel_blocks * (sample_blocks - 1)) for name, beats in planes.items()},
         "a_base": command.a // beat, "b_base": command.b // beat, "w_base": (command.o or 0) // beat,
         **{f"in[{i}]": reads[i] // beat for i in range(3)}, **{f"out[{i}]": writes[i] // beat for i in range(2)},
     }  # fmt: skip

@@ -105,7 +105,7 @@ class _Timing:
         added = self.last + _SUM_STAGE + (self.terms - 1).bit_length() + 1
         self.sums = max(added, self.totals) + 1 + self.chain
         channels = min(self.block, command.image.blocked.shape[1] - block * self.block)
-        self.computed = (block, self.sums + channels * self._statistics())
+        self.computed = (block, self.sums + self._statistics(channels))
 
     def _store(self) -> None:
         """The rows of the block whose statistics are done, if they are not stored."""
@@ -124,11 +124,10 @@ class _Timing:
         self.finished = self.last + (_WIDE_STAGE if wide else _NARROW_STAGE)
         self.turn = self.finished + 1
 
-    def _statistics(self) -> int:
-        """Cycles for a channel (``channel_statistics.sv``)."""
+    def _statistics(self, channels: int) -> int:
+        """Cycles for the channels of a block, one behind the other (``channel_statistics.sv``)."""
         if self.command.kind == "sum":
             return 0
         root, quotient = COUNT_BITS + self.command.bits - 1, 2 * self.command.bits + 7
-        if self.command.kind == "norm_forward":
-            return 2 * root + quotient + 4
-        return max(root, quotient) + quotient + 3
+        entries = channels * (max(root, quotient) + 1) + 1
+        return entries + (root + quotient + 2 if self.command.kind == "norm_forward" else 0)

@@ -73,6 +73,7 @@ module channel_lanes
   localparam int unsigned NormalShift = 19;                   // MeanBits + k + 8 - (k - 3)
   localparam int unsigned One         = OperandWidth - 2;     // a scale of 1 is 2^One
   localparam int unsigned Fraction    = 2 * OperandWidth - 6; // 2F
+  localparam logic [MeanBits-1:0] Half = 8'd8;                // rounds the 2F + 4 bits that the error loses
   localparam int unsigned CentreWidth = OperandWidth + 9;
   localparam int unsigned NormalWidth = CentreWidth + InverseWidth + 1;
   localparam int unsigned ProductWidth = OperandWidth + GainWidth;
@@ -140,7 +141,8 @@ module channel_lanes
     logic signed [NormalWidth-1:0]  wide3_q, wide4_q;
     logic signed [GainWidth-1:0]    right6_q;
     logic signed [ProductWidth-1:0] product7_q, product8_q;
-    logic signed [ResultWidth-1:0]  sum, centred, moved;
+    logic signed [CentreWidth-1:0]  error;
+    logic signed [ResultWidth-1:0]  constant, term, sum;
 
     assign x = backward ? b_q[l] : a_q[1][l];
 
@@ -150,10 +152,12 @@ module channel_lanes
     requantise #(.InWidth(ResultWidth), .OutWidth(OperandWidth)) u_narrow (
       .value_i(sum), .shift_i(8'(One)), .value_o(narrow)
     );
-    assign sum     = ResultWidth'(product8_q) + (ResultWidth'(signed'(offset[U])) <<< One);
-    assign centred = (ResultWidth'(signed'(a_q[8][l])) <<< (Fraction + MeanBits)) -
-                     (ResultWidth'(signed'(offset[U])) <<< Fraction) - ResultWidth'(product8_q);
-    assign moved   = centred + (ResultWidth'(1) <<< (Fraction + 3));
+    // One adder serves both directions: offset + product, or error - product with the half that rounds it, whose place
+    // in a << 8 is empty.
+    assign error    = signed'({a_q[8][l][OperandWidth-1], a_q[8][l], Half}) - CentreWidth'(signed'(offset[U]));
+    assign constant = backward ? (ResultWidth'(error) <<< Fraction) : (ResultWidth'(signed'(offset[U])) <<< One);
+    assign term     = backward ? ~ResultWidth'(product8_q) : ResultWidth'(product8_q);
+    assign sum      = constant + term + ResultWidth'(backward);
 
     always_ff @(posedge clk_i) begin
       if (en_i) begin
@@ -168,7 +172,7 @@ module channel_lanes
         product8_q <= product7_q;
         narrow9_o[l] <= !mask_q[8][l] || (relu_i && narrow[OperandWidth-1]) ? '0 : narrow;
         offset9_o[l] <= offset[U][OperandWidth-1:0];
-        error9_o[l]  <= ErrorWidth'(moved >>> (Fraction + 4));
+        error9_o[l]  <= ErrorWidth'(sum >>> (Fraction + 4));
       end
     end
 

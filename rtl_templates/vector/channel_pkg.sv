@@ -13,7 +13,7 @@ package channel_pkg;
     NormBackward = 2'd3
   } op_e;
 
-  localparam int unsigned ChannelWords = 26;
+  localparam int unsigned ChannelWords = 28;
   localparam int unsigned BeatWidth    = 32; // DRAM addresses and strides in beats, modulo 2^32
   localparam int unsigned IndexWidth   = 16;
   localparam int unsigned ShiftWidth   = 6;
@@ -36,10 +36,12 @@ package channel_pkg;
     index_t                lanes_last;    // elements of a row's last group
     logic [2:0]            steps_last;    // beats of a row's last group with wide elements
     logic [31:0]           count;         // elements of a channel
-    beat_t                 narrow_plane;  // beats of a plane, and from a plane to that of the next samples
-    beat_t                 narrow_sample;
+    beat_t                 narrow_plane;  // beats of a plane; from a plane to that of the next samples; from the
+    beat_t                 narrow_sample; //   plane of the last samples to that of the first of the next block
+    beat_t                 narrow_block;
     beat_t                 wide_plane;
     beat_t                 wide_sample;
+    beat_t                 wide_block;
     beat_t                 a_base, b_base, w_base;
     beat_t [2:0]           in;            // vectors read, in order
     beat_t [1:0]           out;           // vectors written, in order
@@ -74,16 +76,18 @@ package channel_pkg;
     c.count          = word[13];
     c.narrow_plane   = word[14];
     c.narrow_sample  = word[15];
-    c.wide_plane     = word[16];
-    c.wide_sample    = word[17];
-    c.a_base         = word[18];
-    c.b_base         = word[19];
-    c.w_base         = word[20];
-    c.in[0]          = word[21];
-    c.in[1]          = word[22];
-    c.in[2]          = word[23];
-    c.out[0]         = word[24];
-    c.out[1]         = word[25];
+    c.narrow_block   = word[16];
+    c.wide_plane     = word[17];
+    c.wide_sample    = word[18];
+    c.wide_block     = word[19];
+    c.a_base         = word[20];
+    c.b_base         = word[21];
+    c.w_base         = word[22];
+    c.in[0]          = word[23];
+    c.in[1]          = word[24];
+    c.in[2]          = word[25];
+    c.out[0]         = word[26];
+    c.out[1]         = word[27];
     return c;
   endfunction
 

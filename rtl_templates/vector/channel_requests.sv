@@ -3,7 +3,8 @@
 // DMA commands of one stream: in the first pass over a channel block a row of each of its vectors, then, if planes_i, a
 // command a plane, that is a block of samples; in the second pass the planes again. One command a cycle.
 //
-// Rows of a vector and planes of the same samples follow one another in DRAM, block by block of channels.
+// Rows of a vector follow one another, channel block by channel block. From a plane it is sample_step_i beats to that of
+// the next samples, from the last of them block_step_i to the first of the next channel block.
 
 module channel_requests
   import channel_pkg::*;
@@ -16,11 +17,13 @@ module channel_requests
   input  index_t      sample_blocks_i,
   input  logic [1:0]  vectors_i,      // how many
   input  beat_t [2:0] vector_base_i,
-  input  beat_t [2:0] vector_beats_i,
+  input  beat_t       long_row_i,     // beats of a row of the first two vectors
+  input  beat_t       short_row_i,    // of the third
   input  logic        planes_i,
   input  beat_t       plane_base_i,
   input  beat_t       plane_beats_i,
   input  beat_t       sample_step_i,
+  input  beat_t       block_step_i,
   output logic        active_o,
   output logic        cmd_valid_o,
   input  logic        cmd_ready_i,
@@ -28,13 +31,13 @@ module channel_requests
   output beat_t       cmd_beats_o
 );
 
-  logic        active, second, accept, on_vector, vectors_end, planes_end, pass_end;
+  logic        second, accept, on_vector, vectors_end, planes_end, pass_end;
   index_t      block;
   logic [1:0]  vector_q;
   index_t      sample_q;
-  beat_t       offset_q;        // of the plane from that of the first samples
-  beat_t [2:0] vector_addr_q;
-  beat_t [1:0] plane_addr_q;    // of the first and second pass
+  beat_t       long_q, short_q; // from the base to the row of this channel block
+  beat_t [1:0] plane_q;         // from the base to the next plane of the first and second pass
+  beat_t       base, offset;
 
   channel_sweeps u_sweeps (
     .clk_i,
@@ -43,53 +46,51 @@ module channel_requests
     .both_i,
     .blocks_i(channel_blocks_i),
     .next_i  (pass_end),
-    .active_o(active),
+    .active_o,
     .second_o(second),
     .block_o (block)
   );
 
   assign on_vector   = !second && vector_q != vectors_i;
-  assign accept      = active && cmd_ready_i;
+  assign accept      = active_o && cmd_ready_i;
   assign vectors_end = on_vector && !planes_i && vector_q == vectors_i - 2'd1;
   assign planes_end  = !on_vector && sample_q == sample_blocks_i - index_t'(1);
   assign pass_end    = accept && (vectors_end || planes_end);
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      vector_q      <= '0;
-      sample_q      <= '0;
-      offset_q      <= '0;
-      vector_addr_q <= vector_base_i;
-      plane_addr_q  <= {2{plane_base_i}};
+      vector_q <= '0;
+      sample_q <= '0;
+      long_q   <= '0;
+      short_q  <= '0;
+      plane_q  <= '0;
     end else if (accept) begin
       vector_q <= pass_end ? '0 : vector_q + 2'(on_vector);
-      for (int unsigned i = 0; i < 3; i++) begin
-        if (on_vector && vector_q == 2'(i)) vector_addr_q[i] <= vector_addr_q[i] + vector_beats_i[i];
+      if (pass_end && !second) begin
+        long_q  <= long_q + long_row_i;
+        short_q <= short_q + short_row_i;
       end
       if (!on_vector) begin
-        sample_q <= planes_end ? '0 : sample_q + index_t'(1);
-        offset_q <= planes_end ? '0 : offset_q + sample_step_i;
-        if (planes_end) plane_addr_q[second] <= plane_addr_q[second] + plane_beats_i;
+        sample_q        <= planes_end ? '0 : sample_q + index_t'(1);
+        plane_q[second] <= offset + (planes_end ? block_step_i : sample_step_i);
       end
     end
   end
 
-  beat_t vector_addr, vector_beats;
   always_comb begin
-    vector_addr  = vector_addr_q[0];
-    vector_beats = vector_beats_i[0];
-    for (int unsigned i = 1; i < 3; i++) begin
-      if (vector_q == 2'(i)) begin
-        vector_addr  = vector_addr_q[i];
-        vector_beats = vector_beats_i[i];
-      end
-    end
+    case (vector_q)
+      2'd0:    base = vector_base_i[0];
+      2'd1:    base = vector_base_i[1];
+      default: base = vector_base_i[2];
+    endcase
+    if (!on_vector) base = plane_base_i;
+    if (!on_vector) offset = plane_q[second];
+    else offset = vector_q == 2'd2 ? short_q : long_q;
   end
 
-  assign active_o    = active;
-  assign cmd_valid_o = active;
-  assign cmd_addr_o  = on_vector ? vector_addr : plane_addr_q[second] + offset_q;
-  assign cmd_beats_o = on_vector ? vector_beats : plane_beats_i;
+  assign cmd_valid_o = active_o;
+  assign cmd_addr_o  = base + offset;
+  assign cmd_beats_o = !on_vector ? plane_beats_i : vector_q == 2'd2 ? short_row_i : long_row_i;
 
   logic unused;
   assign unused = ^block;

@@ -40,33 +40,36 @@ module channel_streams
 
   logic        both, backward, wide_in, unused_a_active, unused_b_active;
   beat_t       a_addr, b_addr, w_addr;
-  beat_t [2:0] read_beats;
+  beat_t       read_beats;
 
   assign both       = sums_i && results_i;
   assign backward   = cmd_i.op == NormBackward;
   assign wide_in    = cmd_i.op == Bias && cmd_i.wide;
-  assign read_beats = {NarrowBeats, {2{backward ? WideBeats : NarrowBeats}}};
+  assign read_beats = backward ? WideBeats : NarrowBeats;
 
   channel_requests u_a (
     .clk_i, .rst_ni, .start_i, .both_i(both), .channel_blocks_i(cmd_i.channel_blocks),
-    .sample_blocks_i(cmd_i.sample_blocks), .vectors_i(2'd0), .vector_base_i('0), .vector_beats_i('0),
-    .planes_i(1'b1), .plane_base_i(cmd_i.a_base), .plane_beats_i(wide_in ? cmd_i.wide_plane : cmd_i.narrow_plane),
-    .sample_step_i(wide_in ? cmd_i.wide_sample : cmd_i.narrow_sample), .active_o(unused_a_active),
+    .sample_blocks_i(cmd_i.sample_blocks), .vectors_i(2'd0), .vector_base_i('0), .long_row_i('0),
+    .short_row_i('0), .planes_i(1'b1), .plane_base_i(cmd_i.a_base), .plane_beats_i(wide_in ? cmd_i.wide_plane : cmd_i.narrow_plane),
+    .sample_step_i(wide_in ? cmd_i.wide_sample : cmd_i.narrow_sample),
+    .block_step_i(wide_in ? cmd_i.wide_block : cmd_i.narrow_block), .active_o(unused_a_active),
     .cmd_valid_o(a_cmd_valid_o), .cmd_ready_i(a_cmd_ready_i), .cmd_addr_o(a_addr), .cmd_beats_o(a_cmd_beats_o)
   );
   channel_requests u_b (
     .clk_i, .rst_ni, .start_i(start_i && loads_i != '0), .both_i(both && backward),
     .channel_blocks_i(cmd_i.channel_blocks), .sample_blocks_i(cmd_i.sample_blocks), .vectors_i(loads_i),
-    .vector_base_i(cmd_i.in), .vector_beats_i(read_beats), .planes_i(backward), .plane_base_i(cmd_i.b_base),
-    .plane_beats_i(cmd_i.narrow_plane), .sample_step_i(cmd_i.narrow_sample), .active_o(unused_b_active),
+    .vector_base_i(cmd_i.in), .long_row_i(read_beats), .short_row_i(NarrowBeats), .planes_i(backward),
+    .plane_base_i(cmd_i.b_base), .plane_beats_i(cmd_i.narrow_plane), .sample_step_i(cmd_i.narrow_sample),
+    .block_step_i(cmd_i.narrow_block), .active_o(unused_b_active),
     .cmd_valid_o(b_cmd_valid_o), .cmd_ready_i(b_cmd_ready_i), .cmd_addr_o(b_addr), .cmd_beats_o(b_cmd_beats_o)
   );
   channel_requests u_w (
     .clk_i, .rst_ni, .start_i, .both_i(1'b0), .channel_blocks_i(cmd_i.channel_blocks),
     .sample_blocks_i(cmd_i.sample_blocks), .vectors_i(stores_i), .vector_base_i({beat_t'(0), cmd_i.out}),
-    .vector_beats_i({3{WideBeats}}), .planes_i(results_i), .plane_base_i(cmd_i.w_base),
+    .long_row_i(WideBeats), .short_row_i('0), .planes_i(results_i), .plane_base_i(cmd_i.w_base),
     .plane_beats_i(backward ? cmd_i.wide_plane : cmd_i.narrow_plane),
-    .sample_step_i(backward ? cmd_i.wide_sample : cmd_i.narrow_sample), .active_o(w_active_o),
+    .sample_step_i(backward ? cmd_i.wide_sample : cmd_i.narrow_sample),
+    .block_step_i(backward ? cmd_i.wide_block : cmd_i.narrow_block), .active_o(w_active_o),
     .cmd_valid_o(w_cmd_valid_o), .cmd_ready_i(w_cmd_ready_i), .cmd_addr_o(w_addr), .cmd_beats_o(w_cmd_beats_o)
   );
 

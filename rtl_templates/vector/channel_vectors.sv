@@ -66,11 +66,13 @@ module channel_vectors
   localparam int unsigned BitlenWidth = $clog2(WideWidth + 1);
   localparam int unsigned FillWidth   = $clog2(DataWidth / WideWidth + 2);
 
-  typedef enum logic [2:0] {Idle, Begin, Compute, Turn, Store, Flush} state_e;
+  typedef enum logic [2:0] {Idle, Compute, Turn, Store, Flush} state_e;
 
   state_e                       state_q;
-  logic                         bank_q, row_q, row_end, rows_end, start, done, pack_ready, pack_valid, push, write, used;
-  logic [CountWidth-1:0]        channel_q;
+  logic                         bank_q, row_q, row_end, rows_end, start, ready, done, pack_ready, pack_valid, push, write, used;
+  logic [CountWidth-1:0]        channel_q, entry_q; // channel that is ready or stored, that enters the statistics
+  logic [ChannelWidth-1:0]      read_channel;
+  logic [CoefAddr-1:0]          entry_addr;
   index_t                       channels_q;
   logic [ChannelWidth-1:0]      write_addr;
   logic [SumWidth-1:0]          sum, sum_in;
@@ -85,25 +87,27 @@ module channel_vectors
   assign write_addr = total_valid_i ? total_channel_i : channel_q[ChannelWidth-1:0];
   assign sum_in     = total_valid_i ? total_sum_i : SumWidth'(signed'(mean_o));
   assign square_in  = total_valid_i ? total_square_i : SquareWidth'(inverse_o);
+  assign read_channel = state_q == Compute ? ChannelWidth'(entry_q) : ChannelWidth'(channel_q);
   channel_ram #(.Width(SumWidth + SquareWidth), .Depth(ChannelBlock)) u_totals (
     .clk_i, .write_i(write), .write_addr_i(write_addr), .write_data_i({square_in, sum_in}),
-    .read_addr_i(channel_q[ChannelWidth-1:0]), .read_o({square, sum})
+    .read_addr_i(read_channel), .read_o({square, sum})
   );
 
-  assign addr_o = CoefAddr'(32'(bank_q) * ChannelBlock + 32'(channel_q));
+  assign addr_o     = CoefAddr'(32'(bank_q) * ChannelBlock + 32'(channel_q));
+  assign entry_addr = CoefAddr'(32'(bank_q) * ChannelBlock + 32'(entry_q));
   channel_ram #(.Width(InverseWidth), .Depth(2 * ChannelBlock)) u_inverse (
     .clk_i, .write_i(inverse_write_i), .write_addr_i(loaded_addr_i), .write_data_i(loaded_i[InverseWidth-1:0]),
-    .read_addr_i(addr_o), .read_o(inverse)
+    .read_addr_i(entry_addr), .read_o(inverse)
   );
   channel_ram #(.Width(OperandWidth), .Depth(2 * ChannelBlock)) u_gain (
     .clk_i, .write_i(gain_write_i), .write_addr_i(loaded_addr_i), .write_data_i(loaded_i[OperandWidth-1:0]),
-    .read_addr_i(addr_o), .read_o(gain)
+    .read_addr_i(entry_addr), .read_o(gain)
   );
 
-  assign start = state_q == Begin;
+  assign start = state_q == Compute && ready && index_t'(entry_q) != channels_q;
   channel_statistics #(.OperandWidth(OperandWidth), .MaxCountWidth(MaxCountWidth)) u_statistics (
-    .clk_i, .rst_ni, .start_i(start), .backward_i(op_i == NormBackward), .count_i, .sum_i(sum), .square_i(square),
-    .inverse_i(inverse), .gain_i(gain), .done_o(done), .mean_o, .inverse_o, .gain_o, .scale_o
+    .clk_i, .rst_ni, .start_i(start), .ready_o(ready), .backward_i(op_i == NormBackward), .count_i, .sum_i(sum),
+    .square_i(square), .inverse_i(inverse), .gain_i(gain), .done_o(done), .mean_o, .inverse_o, .gain_o, .scale_o
   );
   assign valid_o = done;
 
@@ -134,9 +138,8 @@ module channel_vectors
       state_q <= Idle;
     end else begin
       case (state_q)
-        Idle:    if (totals_done_i) state_q <= op_i == Sum ? Turn : Begin;
-        Begin:   state_q <= Compute;
-        Compute: if (done) state_q <= index_t'(channel_q) == channels_q - index_t'(1) ? Turn : Begin;
+        Idle:    if (totals_done_i) state_q <= op_i == Sum ? Turn : Compute;
+        Compute: if (done && index_t'(channel_q) == channels_q - index_t'(1)) state_q <= Turn;
         Turn:    if (turn_i) state_q <= Store;
         Store:   if (push && rows_end) state_q <= Flush;
         default: if (!pack_valid) state_q <= Idle;
@@ -147,13 +150,15 @@ module channel_vectors
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) begin
       channel_q <= '0;
+      entry_q   <= '0;
       row_q     <= 1'b0;
       if (totals_done_i) begin
         bank_q     <= bank_i;
         channels_q <= final_block_i ? channels_last_i : index_t'(ChannelBlock);
       end
-    end else if (done) begin
-      channel_q <= channel_q + CountWidth'(1);
+    end else if (state_q == Compute) begin
+      channel_q <= channel_q + CountWidth'(done);
+      entry_q   <= entry_q + CountWidth'(start);
     end else if (state_q == Turn) begin
       channel_q <= '0;
     end else if (push) begin

@@ -14,10 +14,9 @@ from dse.golden.rounding import Scaled, requantise
 from dse.layout import RowImage
 from dse.network import Layer
 from dse.vector import CHANNEL_FIELDS, ChannelOperation, channel_vector, channel_words
-from tests.rtl.rtl_model import LIBRARY
+from tests.rtl.rtl_model import LIBRARY, VECTOR
 from tests.rtl.unit_bench import Behaviour, Record, UnitBench
 
-VECTOR = LIBRARY.parent / "vector"
 SOURCES = ["-y", str(VECTOR), "-y", str(LIBRARY), str(VECTOR / "channel_pkg.sv"), str(VECTOR / "channel_unit.sv")]
 Ints = npt.NDArray[np.int64]
 _LAYER = cast(Layer, None)  # the golden operation does not look at it

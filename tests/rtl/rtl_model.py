@@ -20,6 +20,7 @@ import numpy.typing as npt
 from dse.verify import toolchain
 
 LIBRARY = Path(__file__).parents[2] / "rtl_templates" / "lib"
+VECTOR = LIBRARY.parent / "vector"
 Words = npt.NDArray[np.uint32]
 Values = npt.NDArray[np.uint64]
 
@@ -69,8 +70,10 @@ EXPORT void model_run(void* p, size_t cycles, const uint32_t* in, uint32_t* out,
 
 
 def verilate(top: str, parameters: Mapping[str, int], options: list[str], cwd: Path) -> None:
-    """Run Verilator on one module of the library; ToolError has its messages if it refuses."""
-    toolchain.verilate(top, parameters, ["-y", str(LIBRARY), *options, str(LIBRARY / f"{top}.sv")], cwd)
+    """Run Verilator on one module of the library or of a vector unit; ToolError has its messages if it refuses."""
+    folder = LIBRARY if (LIBRARY / f"{top}.sv").is_file() else VECTOR
+    search = [argument for place in (LIBRARY, VECTOR) for argument in ("-y", str(place))]
+    toolchain.verilate(top, parameters, [*search, *options, str(folder / f"{top}.sv")], cwd)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dse.errors import InputError
-from dse.vector import CHANNEL_FIELDS, CHANNEL_KINDS, ChannelOperation, channel_cycles, channel_words
+from dse.vector import (
+    CHANNEL_FIELDS,
+    CHANNEL_KINDS,
+    ChannelOperation,
+    channel_cycles,
+    channel_vector,
+    channel_words,
+)
 from dse.verify.lint import slang_messages
 from dse.verify.toolchain import ToolError, verilate
-from tests.rtl.channel_jobs import SOURCES, VECTOR, Job, Setting, check, compare, make_job
+from tests.rtl.channel_jobs import SOURCES, Job, Setting, check, compare, make_job
+from tests.rtl.rtl_model import VECTOR
 from tests.rtl.unit_bench import Behaviour, UnitBench
 
 SETTINGS = {
@@ -144,6 +152,27 @@ def test_a_channel_of_no_or_too_many_elements_is_an_error(channel_bench_of: Benc
         assert (outcome.error, outcome.done) == (1, 0)
     bench.clear()
     check(bench, job, STALLED)
+
+
+def test_a_gradient_beyond_a_wide_element_is_an_error(channel_bench_of: BenchFactory) -> None:
+    """2^17 + 2^12 products of 127 and 127 pass 2^31."""
+    setting = SETTINGS["2 samples 8 channels, wide beats"]
+    bench, image = channel_bench_of("2 samples 8 channels, wide beats"), setting.maps((2, 1, 256, 264))
+    size, vector = image.size_bytes, channel_vector(image, True)
+    bases = [0, *(size + number * vector.size_bytes for number in range(5))]
+    command = ChannelOperation(
+        "norm_backward", image, bases[0], bases[0], None, (bases[1], bases[2], bases[3]), (bases[4], bases[5])
+    )  # fmt: skip
+    one = np.ones((1, 1, 1, 1), np.int64)
+    images = [image.pack(np.full(image.blocked.shape, 127)), *(vector.pack(one * n) for n in (0, 1 << 16, 127, 0, 0))]
+    memory = np.frombuffer(b"".join(images), np.uint8).copy()
+    outcome, _ = bench.run([channel_words(command)], memory, Behaviour(limit=100_000))
+    assert (outcome.error, outcome.done) == (1, 0)
+    bench.clear()
+    memory[: image.size_bytes // 2] = 0  # half as many
+    outcome, records = bench.run([channel_words(command)], memory, Behaviour(limit=100_000))
+    assert (outcome.faults, outcome.done) == ((0, 0, 0, 0), 1)
+    assert records[0].scale_weight == (127 * 127 * command.count // 2).bit_length()
 
 
 def test_commands_that_the_unit_cannot_do_are_refused() -> None:
