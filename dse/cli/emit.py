@@ -122,9 +122,19 @@ def _summary(design: Design, written: Written, output: Path) -> str:
     values = ", ".join(f"{name}={value}" for name, value in design.parameters.items())
     changed = sum(written.values())
     return (
-        f"{design.title}\n  RTL        {values}\n{_resources(design)}"
+        f"{design.title}\n  RTL        {values}\n{_resources(design)}{_training(design)}"
         f"  files      {len(written)} in {output}, {changed} written, {len(written) - changed} unchanged\n"
-        f"  next       dse verify {output}"
+        f"  next       dse verify {output}{' --train 50' if design.schedule else ''}"
+    )
+
+
+def _training(design: Design) -> str:
+    schedule = design.schedule
+    if schedule is None:
+        return f"  training   single layers only: {design.unscheduled}\n"
+    steps, words, cycles = len(schedule.steps), len(schedule.words()), schedule.cycles
+    return (
+        f"  training   {steps} steps, {words:,} words; predicted {cycles:,} cycles an iteration with an ideal memory\n"
     )
 
 

@@ -40,8 +40,6 @@ def verify_train(
         whole("--seed", seed, 0, MAX_SEED), load_network(network) if network else None,
     )  # fmt: skip
     silent = as_json or quiet
-    if not silent:
-        print("iteration      loss      cycles  lanes   DRAM", flush=True)
     try:
         with named_bar("start") as update:
             result = verify_training(folder, settings, None if quiet else update, None if silent else _print_row)
@@ -70,6 +68,8 @@ def _write_page(result: TrainVerification, folder: Path) -> Path:
 
 
 def _print_row(row: TrainedIteration) -> None:
+    if row.number == 1:
+        print("iteration      loss      cycles   lanes  DRAM")
     lanes = percent(row.steps, row.cycles)
     dram = f"{row.tensors} tensors bit-exact" if row.exact else f"differs: {'; '.join(row.differences[:3])}"
     print(f"{row.number:>9}  {row.loss:>8.4f}  {row.cycles:>10,}  {lanes:>6}  {dram}", flush=True)

@@ -33,7 +33,7 @@ def emitted_files(design: Design) -> dict[str, bytes]:
     rtl = {f"rtl/{name}": content for name, content in _used(_sources(*_FOLDERS)).items()}
     simulation = {f"sim/{name}": content for name, content in _sources("sim").items()}
     text = rendered(design, list(rtl), list(simulation))
-    out = {**rtl, **simulation, **{name: content.encode() for name, content in text.items()}}
+    out = {**rtl, **simulation, **{name: content.encode() for name, content in text.items()}, **_schedule(design)}
     hashes = {name: sha256(content) for name, content in sorted(out.items())}
     out[DESIGN_FILE] = (json.dumps({**design.content(), "files": hashes}, indent=2) + "\n").encode()
     return dict(sorted(out.items()))
@@ -56,6 +56,14 @@ def emit(design: Design, folder: Path, force: bool = False) -> Written:
         where = error.filename or str(folder)
         raise InputError(str(where), f"cannot be written: {error.strerror or error}") from error
     return written
+
+
+def _schedule(design: Design) -> dict[str, bytes]:
+    """The image of the schedule memory, where the accelerator trains the network."""
+    if design.schedule is None:
+        return {}
+    lines = "".join(f"{word:08x}\n" for word in design.schedule.words())
+    return {"schedule/schedule.hex": lines.encode()}
 
 
 def sha256(content: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import textwrap
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -12,12 +13,15 @@ from dse.device import Device
 from dse.emit.chip import yosys_family
 from dse.emit.design import Design
 from dse.engine.layers import OPERATIONS
-from dse.layout.address_map import ALIASES
 
 __all__ = ["TOP", "rendered"]
 
 TOP = "dse_accelerator"
 """Module name of the emitted top."""
+
+
+_WIDTH = 118
+"""Columns of a paragraph."""
 
 
 class _Template(string.Template):
@@ -52,9 +56,6 @@ def _text(template: str, values: dict[str, str]) -> str:
 def _values(design: Design, rtl: Sequence[str], simulation: Sequence[str]) -> dict[str, str]:
     parameters, device = design.parameters, design.device
     width = max(map(len, parameters))
-    network = design.workload.network
-    engine = [layer.name for layer in network.layers if layer.op in OPERATIONS]
-    others = sorted({layer.op for layer in network.layers}.difference(OPERATIONS, ALIASES))
     return {
         "version": __version__,
         "title": design.title,
@@ -76,9 +77,25 @@ def _values(design: Design, rtl: Sequence[str], simulation: Sequence[str]) -> di
         "tcl_files": " \\\n".join(f"  [file join $root {name}]" for name in rtl),
         "yosys_files": " ".join(rtl),
         "yosys_synthesis": _yosys(device),
-        "engine_layers": ", ".join(engine),
-        "other_operations": ", ".join(others) or "none",
+        "training": _training(design),
     }
+
+
+def _training(design: Design) -> str:
+    """What the accelerator does with the network, in a paragraph of the README."""
+    schedule, network = design.schedule, design.workload.network
+    if schedule is None:
+        layers = ", ".join(layer.name for layer in network.layers if layer.op in OPERATIONS)
+        text = f"It runs single phases of {layers}; it does not train the network: {design.unscheduled}."
+        return textwrap.fill(text, _WIDTH, break_on_hyphens=False)
+    text = (
+        f"It trains `{network.name}` with a batch of {design.workload.batch_size}: write the {len(schedule.words()):,} "
+        f"words of `schedule/` to its memory, parameters and samples to DRAM where `design.json` says, and start it. "
+        f"`dse.host.Accelerator` does that; `dse verify . --train 50` shows it in simulation. An iteration has "
+        f"{len(schedule.steps)} steps and is predicted to take {schedule.cycles:,} cycles with an ideal memory. "
+        f"Another network needs another schedule, and no synthesis as long as it fits."
+    )
+    return textwrap.fill(text, _WIDTH, break_on_hyphens=False)
 
 
 def _yosys(device: Device) -> str:

@@ -207,4 +207,4 @@ def _model_cycles(design: Design, dram: Dram) -> float:
     point = {name: np.asarray(value) for name, value in design.point.items()}
     board, model = simulated_board(design, dram), family_named(design.family)
     estimate = model.evaluate(design.workload, board, point, reading=design.reading)
-    return float(estimate.iteration_cycles[0])
+    return float(np.asarray(estimate.iteration_cycles).reshape(-1)[0])
