@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from dse.vector.channel import COUNT_BITS, ChannelOperation
 
-__all__ = ["channel_cycles"]
+__all__ = ["channel_cycles", "shared_lanes"]
 
 _SUM_STAGE = 8
 """Stage of the lanes from which terms go to the sums (``channel_lanes.sv``)."""
@@ -30,12 +30,23 @@ def channel_cycles(command: ChannelOperation, latency: int = 1) -> int:
     return _Timing(command, latency).run()
 
 
+def shared_lanes(lanes: int, samples: int, channels: int) -> int:
+    """How many of the lanes of a beat always hold the same channel, for blocks of samples and channels.
+
+    As the functions of ``channel_pkg.sv``: neighbours, and those of other cells where whole cells fill a beat.
+    """
+    cell = samples * channels
+    return min(samples & -samples, lanes) * (lanes // cell if lanes % cell == 0 else 1)
+
+
 class _Timing:
     """Cycles in which things are ready, counted from the acceptance of the command."""
 
     def __init__(self, command: ChannelOperation, latency: int) -> None:
         self.command, self.latency = command, latency
-        self.chain = self.block + self.spans
+        samples, channels = command.image.blocked.block
+        self.terms = shared_lanes(command.lanes, samples, channels)
+        self.chain = channels + command.lanes // self.terms
         self.begin = 2  # the walk looks for its next pass
         self.last = 0  # step
         self.read = [0, 0]  # the coefficients of a bank
@@ -57,18 +68,6 @@ class _Timing:
     @property
     def block(self) -> int:
         return self.command.image.blocked.block[1]
-
-    @property
-    def spans(self) -> int:
-        return self.command.lanes // self.terms
-
-    @property
-    def terms(self) -> int:
-        """Lanes that always hold the same channel."""
-        samples, channels = self.command.image.blocked.block
-        span = min(samples & -samples, self.command.lanes)
-        fold = self.command.lanes // (samples * channels) if self.command.lanes % (samples * channels) == 0 else 1
-        return fold * span
 
     def _passes(self) -> Iterator[tuple[int, bool]]:
         """(channel block, whether it is the second pass over it), in the order of the walk."""

@@ -25,6 +25,7 @@ from dse.vector import (
 from dse.verify.lint import slang_messages
 from dse.verify.toolchain import ToolError, verilate
 from tests.rtl.channel_jobs import SOURCES, Job, Setting, check, compare, make_job
+from tests.rtl.channel_synthesis import faults, synthesise
 from tests.rtl.rtl_model import VECTOR
 from tests.rtl.unit_bench import Behaviour, UnitBench
 
@@ -71,7 +72,7 @@ def test_every_operation_is_bit_exact_under_stalls(channel_bench_of: BenchFactor
             check(bench, job, Behaviour(0.3, int(rng.integers(0, 12)), number, 100_000))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(sorted(SETTINGS)),
     variant=st.sampled_from(VARIANTS),
@@ -227,3 +228,8 @@ def test_two_linters_have_nothing_to_say(name: str, tmp_path: Path) -> None:
 def test_illegal_parameters_stop_elaboration(illegal: dict[str, int], tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="channel_unit: "):
         verilate("channel_unit", illegal, ["--lint-only", *SOURCES], tmp_path)
+
+
+def test_memories_are_lut_ram_and_multiplications_dsp_blocks() -> None:
+    setting = Setting(8, 1, 8, 32)
+    assert faults(setting, synthesise(setting, "xc7", logic=False), "xc7") == []
