@@ -61,8 +61,8 @@ module channel_unit
   if (UB < 1 || UB > 256 || ChannelBlock < 1 || ChannelBlock > 256) begin : gen_bad_block
     $fatal(1, "channel_unit: UB and ChannelBlock must be from 1 to 256");
   end
-  if (MaxCountWidth < 8 || MaxCountWidth > 24) begin : gen_bad_count_width
-    $fatal(1, "channel_unit: MaxCountWidth must be from 8 to 24");
+  if (MaxCountWidth < 10 || MaxCountWidth > 24) begin : gen_bad_count_width
+    $fatal(1, "channel_unit: MaxCountWidth must be from 10 to 24");
   end
   if (DataWidth < 4 * OperandWidth || (DataWidth & (DataWidth - 1)) != 0 || DataWidth > 1024) begin : gen_bad_data_width
     $fatal(1, "channel_unit: DataWidth must be a power of two from a wide element (4 OperandWidth) to 1024");

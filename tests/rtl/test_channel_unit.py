@@ -208,6 +208,7 @@ def test_fields_and_operations_are_in_the_order_of_the_rtl() -> None:
 def test_two_linters_have_nothing_to_say(name: str, tmp_path: Path) -> None:
     setting = SETTINGS.get(name, Setting(8, 1, 1, 32))
     verilate("channel_unit", setting.verilog(), ["--lint-only", "-Wall", *SOURCES], tmp_path)
+    verilate("channel_unit", {**setting.verilog(), "MaxCountWidth": 10}, ["--lint-only", "-Wall", *SOURCES], tmp_path)
     values = [f"-G {key}={value}" for key, value in setting.verilog().items()]
     assert slang_messages(tmp_path, "channel_unit", [*values, "--libext", ".sv", *SOURCES]) == ""
 
@@ -218,6 +219,7 @@ def test_two_linters_have_nothing_to_say(name: str, tmp_path: Path) -> None:
         {"OperandWidth": 12},
         {"UB": 0},
         {"ChannelBlock": 257},
+        {"MaxCountWidth": 9},
         {"MaxCountWidth": 25},
         {"DataWidth": 96},
         {"OperandWidth": 16, "DataWidth": 32},
