@@ -143,11 +143,10 @@ def _resources(design: Design) -> str:
     used, capacity = design.resources, design.device.capacity
     blocks = ", ".join(f"{name.upper()} {used[name]:,}" for name in ("ramb36", "ramb18", "m20k") if name in used)
     ours = f"dsp {_of(used['dsp'], capacity['dsp'])}, bram36 {_of(used['bram36'], capacity['bram36'])} ({blocks})"
-    lut = f", lut as RAM {used['lut_ram']:,}" if used.get("lut_ram") else ""
     estimated = design.prediction["resources"]
     theirs = ", ".join(f"{name} {estimated[name]:,.10g}" for name in ("dsp", "bram36", "uram288"))
     others = "".join(f"  buffers    {buffer}\n" for buffer in design.resized)
-    return f"  takes      {ours}, uram288 {used['uram288']:,}{lut}\n  estimated  {theirs}\n{others}"
+    return f"  takes      {ours}, uram288 {used['uram288']:,}\n  estimated  {theirs}\n{others}"
 
 
 def _of(used: float, capacity: float) -> str:

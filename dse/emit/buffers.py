@@ -9,7 +9,7 @@ from dse.device import Device
 from dse.emit.chip import check_fits, fits
 from dse.engine import MOST_WORDS, EngineParameters, Tiling, buffer_words
 from dse.engine.layers import EngineLayer
-from dse.engine.resources import engine_resources
+from dse.engine.resources import NOTHING, Resources, engine_resources
 from dse.errors import InputError
 from dse.rtl_shape import BUFFERS, RtlShape
 
@@ -42,16 +42,20 @@ class Resized:
 
 
 def with_buffers(
-    hw: EngineParameters, shape: RtlShape, layers: Sequence[EngineLayer], device: Device
+    hw: EngineParameters,
+    shape: RtlShape,
+    layers: Sequence[EngineLayer],
+    device: Device,
+    beside: Resources = NOTHING,
 ) -> EngineParameters:
-    """``hw`` with buffers that every layer's smallest tile fits and that the board has the block RAMs for.
+    """``hw`` with buffers that every layer's smallest tile fits and that the board, less ``beside``, has room for.
 
     A buffer has the point's depth, or the least power of two from LEAST_DEPTH on if it is no parameter of the point. It
     is deeper where a layer needs it: the families count gradients to the weights' buffer, which the RTL keeps among the
     sums. Where the board has too few block RAMs, the buffer that takes the most is halved, again and again, down to
     what the layers need. Raises InputError where that is too much, or where the board has too few DSP blocks.
     """
-    check_fits(hw, device, ("dsp",))
+    check_fits(engine_resources(hw) + beside, device, hw.operand_bits, ("dsp",))
     least = _least(hw, layers)
     given = {buffer: words for buffer, (_, words) in shape.depth.items()}
     depth = {}
@@ -60,10 +64,10 @@ def with_buffers(
         depth[buffer] = max(given.get(buffer, free), words)
         least[buffer] = min(words, depth[buffer])
     out = _with(hw, depth)
-    while not fits(out, device):
+    while not fits(engine_resources(out) + beside, device, hw.operand_bits):
         long = [buffer for buffer in BUFFERS if depth[buffer] > least[buffer]]
         if not long:
-            check_fits(out, device, note=_note(shape, out))
+            check_fits(engine_resources(out) + beside, device, hw.operand_bits, note=_note(shape, out))
         most = max(long, key=lambda buffer: engine_resources(out, buffers=(buffer,)).bram36)
         depth[most] = max(_round(most, depth[most] // 2), least[most])
         out = _with(hw, depth)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ import numpy as np
 from dse._version import __version__
 from dse.device import Device, OperatorCost, PowerMeasurement
 from dse.emit.buffers import Resized, resized
-from dse.emit.chip import chip_resources
+from dse.emit.chip import accelerator_resources, check_fits, chip_resources, yosys_family
 from dse.emit.choice import Choice
-from dse.emit.parameters import accelerator_parameters, engine_parameters
+from dse.emit.parameters import LEAST_SCHEDULE, accelerator_parameters, engine_parameters
 from dse.engine import EngineParameters
-from dse.engine.layers import engine_layers
+from dse.engine.resources import Resources
 from dse.errors import InputError
 from dse.network import Layer, Network
 from dse.registry import family_named
@@ -79,7 +79,16 @@ class Design:
     @property
     def resources(self) -> dict[str, float]:
         """What the RTL takes of the chip (``dse.emit.chip.chip_resources``)."""
-        return chip_resources(self.engine, self.device)
+        return chip_resources(self._used, self.device, self.engine.operand_bits)
+
+    def check_fits(self) -> None:
+        """Raises InputError where the RTL takes more of a resource than the board's file allows."""
+        check_fits(self._used, self.device, self.engine.operand_bits)
+
+    @property
+    def _used(self) -> Resources:
+        depth = self.parameters["ScheduleDepth"]
+        return accelerator_resources(self.hardware, depth, yosys_family(self.device.part))
 
     @property
     def resized(self) -> tuple[Resized, ...]:
@@ -132,11 +141,16 @@ def design_of(choice: Choice, network: Network, device: Device) -> Design:
     cell, model = choice.cell, family_named(choice.cell.family)
     workload = Workload(network, cell.batch_size, precision_named(cell.precision))
     shape = model.rtl_shape(choice.point)
-    engine = engine_parameters(shape, workload.precision, device, engine_layers(network, cell.batch_size))
+    engine = engine_parameters(shape, workload, device)
     point = {name: np.asarray(value) for name, value in choice.point.items()}
     estimate = model.evaluate(workload, device, point, reading=cell.reading, detail=True)
     prediction = estimate_json(workload, estimate)
-    return Design(workload, device, cell.family, cell.reading, choice.point, engine, prediction)
+    design = Design(workload, device, cell.family, cell.reading, choice.point, engine, prediction)
+    depth = design.parameters["ScheduleDepth"]
+    if depth > LEAST_SCHEDULE["ScheduleDepth"]:
+        design = replace(design, engine=engine_parameters(shape, workload, device, depth))
+    design.check_fits()
+    return design
 
 
 def load_design(folder: Path) -> tuple[Design, dict[str, str]]:

@@ -6,12 +6,13 @@ import math
 
 from dse.device import Device
 from dse.emit.buffers import with_buffers
+from dse.emit.chip import units_resources, yosys_family
 from dse.engine import EngineParameters, fit_tiling
-from dse.engine.layers import EngineLayer
+from dse.engine.layers import engine_layers
 from dse.errors import InputError
 from dse.rtl_shape import AXES, BUFFERS, RtlShape
-from dse.schedule import Hardware, Schedule
-from dse.workload import Precision
+from dse.schedule import Hardware, Schedule, least_hardware
+from dse.workload import Workload
 
 __all__ = ["ADDR_WIDTH", "INTEGERS", "accelerator_parameters", "engine_parameters"]
 
@@ -22,13 +23,23 @@ ADDR_WIDTH = 40
 """Bits of a DRAM address: what the ports of Zynq UltraScale+ to the processing system have (UG1085, table 35-1)."""
 
 
+LEAST_SCHEDULE = {"ScheduleDepth": 1024, "Slots": 64, "Counters": 128}
+"""Words, slots and counters of a sequencer for networks that are small, or that it cannot train."""
+
+
 def engine_parameters(
-    shape: RtlShape, precision: Precision, device: Device, layers: tuple[EngineLayer, ...]
+    shape: RtlShape,
+    workload: Workload,
+    device: Device,
+    schedule_depth: int = LEAST_SCHEDULE["ScheduleDepth"],
 ) -> EngineParameters:
     """The engine of a point; depths of its buffers as ``with_buffers`` has them.
 
+    The board must have room for the other units of the accelerator too, with a sequencer of ``schedule_depth`` words.
+
     Raises InputError naming the point's parameters and the rule that they break: of the RTL, or of the board.
     """
+    precision, layers = workload.precision, engine_layers(workload.network, workload.batch_size)
     if precision.name not in INTEGERS:
         raise InputError("precision", "the RTL has integer lanes only", precision.name, ", ".join(INTEGERS))
     lanes = {axis: shape.unroll.get(axis, ("", 1))[1] for axis in AXES}
@@ -40,17 +51,15 @@ def engine_parameters(
             data_bits=_data_bits(device),
             **{f"{buffer}_depth": shape.depth[buffer][1] for buffer in BUFFERS if buffer in shape.depth},
         )
-        hw = with_buffers(hw, shape, layers, device)
+        units = least_hardware(workload.network, hw)
+        beside = units_resources(units, schedule_depth, yosys_family(device.part))
+        hw = with_buffers(hw, shape, layers, device, beside)
         for layer in layers:
             for phase in layer.phases:
                 fit_tiling(hw, layer.nest(phase, hw.channel_block))
     except InputError as error:
         raise InputError(_named(shape), f"the RTL cannot realise this point: {error}") from error
     return hw
-
-
-LEAST_SCHEDULE = {"ScheduleDepth": 1024, "Slots": 64, "Counters": 128}
-"""Words, slots and counters of a sequencer for networks that are small, or that it cannot train."""
 
 
 def accelerator_parameters(hardware: Hardware, schedule: Schedule | None) -> dict[str, int]:

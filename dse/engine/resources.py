@@ -1,4 +1,4 @@
-"""DSP blocks and memories of the convolution engine from its parameters: what synthesis of its RTL infers, exactly.
+"""DSP blocks and memories of RTL, the convolution engine's in particular: what synthesis infers, exactly.
 
 Each lane is a DSP block. Each memory is a ``buffer_ram`` (rtl_templates/lib), which cuts itself into slices of one
 block RAM or of LUT RAM, so that the count is a rule of the RTL and not of a tool.
@@ -6,13 +6,22 @@ block RAM or of LUT RAM, so that the count is a rule of the RTL and not of a too
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 
 from dse.engine.hardware import EngineParameters
 from dse.rtl_shape import BUFFERS
 
-__all__ = ["LUT_RAM", "BufferRam", "EngineResources", "buffer_rams", "engine_resources"]
+__all__ = [
+    "LUT_RAM",
+    "NOTHING",
+    "BufferRam",
+    "Resources",
+    "buffer_rams",
+    "engine_resources",
+    "product_dsp",
+    "ram_resources",
+]
 
 _LUT_DEPTH = 64
 """Words of the deepest memory that is LUT RAM: those of one LUT."""
@@ -24,13 +33,16 @@ LUT_RAM = {"xc7": (4, {32: 6, 64: 3}), "xcup": (8, {32: 14, 64: 7})}
 """Yosys' name of a family -> LUTs of a primitive with a read and a write port, and its bits by depth: RAM32M, RAM64M
 (AMD UG474, distributed RAM); RAM32M16, RAM64M8 (UG574)."""
 
+_MULTIPLIERS = {"xc7": (25, 18), "xcup": (27, 18)}
+"""Bits of the signed factors of a DSP48E1 (UG479) and a DSP48E2 (UG579)."""
+
 
 @dataclass(frozen=True, slots=True)
 class BufferRam:
     """``count`` equal memories of ``depth`` words of ``lanes`` x ``lane_bits`` bits, each lane with a write enable."""
 
     buffer: str
-    """What it belongs to, of ``dse.rtl_shape.BUFFERS``."""
+    """What it belongs to; of the engine's, one of ``dse.rtl_shape.BUFFERS``."""
     count: int
     lanes: int
     lane_bits: int
@@ -71,8 +83,8 @@ class BufferRam:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineResources:
-    """What the engine takes of a chip. No memory of it is UltraRAM."""
+class Resources:
+    """What RTL takes of a chip. No memory is UltraRAM."""
 
     dsp: int
     ramb36: int
@@ -81,10 +93,23 @@ class EngineResources:
     """LUTs used as memory."""
     uram: int = 0
 
+    def __add__(self, other: Resources) -> Resources:
+        """Both."""
+        return Resources(
+            self.dsp + other.dsp,
+            self.ramb36 + other.ramb36,
+            self.ramb18 + other.ramb18,
+            self.lut_ram + other.lut_ram,
+            self.uram + other.uram,
+        )
+
     @property
     def bram36(self) -> float:
         """Block RAM in RAMB36, two RAMB18 in one."""
         return self.ramb36 + self.ramb18 / 2
+
+
+NOTHING = Resources(0, 0, 0, 0)
 
 
 def buffer_rams(hw: EngineParameters) -> tuple[BufferRam, ...]:
@@ -99,13 +124,32 @@ def buffer_rams(hw: EngineParameters) -> tuple[BufferRam, ...]:
     )
 
 
-def engine_resources(hw: EngineParameters, family: str = "xcup", buffers: Container[str] = BUFFERS) -> EngineResources:
-    """DSP blocks, and memories of ``buffers``, on ``family`` of LUT_RAM (they differ in LUT RAM only)."""
-    rams = [ram for ram in buffer_rams(hw) if ram.buffer in buffers]
-    luts, _ = LUT_RAM[family]
-    return EngineResources(
-        dsp=hw.lanes,
-        ramb36=sum(ram.ramb36 for ram in rams),
-        ramb18=sum(ram.ramb18 for ram in rams),
-        lut_ram=luts * sum(ram.lut_rams(family) for ram in rams),
+def ram_resources(rams: Iterable[BufferRam], family: str = "xcup") -> Resources:
+    """The memories ``rams`` on ``family`` of LUT_RAM (they differ in LUT RAM only)."""
+    found = list(rams)
+    return Resources(
+        dsp=0,
+        ramb36=sum(ram.ramb36 for ram in found),
+        ramb18=sum(ram.ramb18 for ram in found),
+        lut_ram=LUT_RAM[family][0] * sum(ram.lut_rams(family) for ram in found),
     )
+
+
+def engine_resources(hw: EngineParameters, family: str = "xcup", buffers: Container[str] = BUFFERS) -> Resources:
+    """DSP blocks, and the memories of ``buffers``."""
+    rams = ram_resources((ram for ram in buffer_rams(hw) if ram.buffer in buffers), family)
+    return replace(rams, dsp=hw.lanes)
+
+
+def product_dsp(a_bits: int, b_bits: int, family: str = "xcup") -> int:
+    """DSP blocks of a product of two signed numbers, cut as Yosys' mul2dsp.v does it: parts of 17 bits and a sign."""
+    widest, second = _MULTIPLIERS[family]
+    return _cut(max(a_bits, b_bits), min(a_bits, b_bits), widest, second)
+
+
+def _cut(a_bits: int, b_bits: int, widest: int, second: int) -> int:
+    part = second - 1
+    if a_bits > widest:
+        parts = -(-(a_bits - widest) // part)
+        return parts * _cut(second, b_bits, widest, second) + _cut(a_bits - parts * part, b_bits, widest, second)
+    return 1 + max(-(-(b_bits - second) // part), 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// First-in first-out queue of a valid/ready stream on a memory with a registered read port (block or LUT RAM).
+// First-in first-out queue of a valid/ready stream on a buffer_ram, whose read port is a register.
 //
 // Holds Depth words in the memory and one in the output register. A word can enter and one can leave in every cycle.
 // Latency of an empty queue: 2 cycles. clear_i drops what is held.
@@ -28,10 +28,8 @@ module stream_fifo #(
     $fatal(1, "stream_fifo: Depth must be a power of two and at least 2");
   end
 
-  logic [Width-1:0]  mem [Depth];
   logic [PtrWidth:0] write_q, read_q; // one bit more than an address tells full from empty
   logic              push, pop, out_valid_q;
-  logic [Width-1:0]  out_q;
 
   assign ready_o = (write_q ^ read_q) != (PtrWidth + 1)'(Depth);
   assign push    = valid_i && ready_o;
@@ -53,12 +51,20 @@ module stream_fifo #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (push) mem[write_q[PtrWidth-1:0]] <= data_i;
-    if (pop) out_q <= mem[read_q[PtrWidth-1:0]];
-  end
+  buffer_ram #(
+    .Lanes    (1),
+    .LaneWidth(Width),
+    .Depth    (Depth)
+  ) u_memory (
+    .clk_i,
+    .write_i     (push),
+    .write_addr_i(write_q[PtrWidth-1:0]),
+    .write_data_i(data_i),
+    .read_en_i   (pop),
+    .read_addr_i (read_q[PtrWidth-1:0]),
+    .read_o      (data_o)
+  );
 
   assign valid_o = out_valid_q;
-  assign data_o  = out_q;
 
 endmodule

@@ -15,7 +15,7 @@ import dse
 from dse.emit import Design, load_design
 from dse.emit import emit as write
 from dse.emit.buffers import resized, with_buffers
-from dse.emit.chip import check_fits, chip_resources, fits
+from dse.emit.chip import accelerator_resources, check_fits, chip_resources, fits
 from dse.engine import Convolution, EngineParameters, Tiling, buffer_words
 from dse.engine.layers import engine_layers
 from dse.engine.resources import engine_resources
@@ -75,7 +75,7 @@ def test_long_buffers_are_shortened_where_the_board_is_small(make_design: Design
             "channel",
             {**NEEDS, "tm": 16, "tn": 16},
             "pynq_z1",
-            "pynq_z1: the RTL takes more dsp than a design may; got 256",
+            "pynq_z1: the RTL takes more dsp than a design may; got 272",
         ),
         ("batch", {"t_b": 8, "t_i": 16}, "pynq_z1", "pynq_z1: the RTL takes more bram36 than a design may"),
     ],
@@ -114,24 +114,43 @@ def test_buffers_fit_layers_and_board_or_neither_can_be(
         sized = with_buffers(hw, shape, LAYERS, board)
     except InputError:
         feature, operand, sums = (max(words, 65) for words in need)  # fewer would be LUT RAM
-        assert not fits(replace(hw, feature_depth=feature, operand_depth=operand, sum_depth=sums), board)
+        bare = replace(hw, feature_depth=feature, operand_depth=operand, sum_depth=sums)
+        assert not fits(engine_resources(bare), board, 8)
         return
-    check_fits(sized, board)
+    check_fits(engine_resources(sized), board, 8)
     ours = (sized.feature_depth, sized.operand_depth, sized.sum_depth)
     assert all(depth >= words for depth, words in zip(ours, need, strict=True))
     roomy = replace(BOARD, bram36=1e6)
     wanted = with_buffers(hw, shape, LAYERS, roomy)
     assert all(buffer.words > buffer.point_words for buffer in resized(shape, wanted))
-    if fits(wanted, board):
+    if fits(engine_resources(wanted), board, 8):
         assert sized == wanted
 
 
 def test_intel_boards_count_in_their_own_blocks() -> None:
-    hw, used = EngineParameters(), chip_resources(EngineParameters(), dse.load_device("arria10_gx1150"))
-    assert used == {"dsp": 32, "bram36": 28.0, "uram288": 0, "m20k": 56}
-    assert chip_resources(hw, BOARD) == {
-        "dsp": 64, "bram36": 28.0, "uram288": 0, "ramb36": 28, "ramb18": 0, "lut_ram": 0,
+    used = engine_resources(EngineParameters())
+    assert chip_resources(used, dse.load_device("arria10_gx1150"), 8) == {
+        "dsp": 32, "bram36": 28.0, "uram288": 0, "m20k": 56,
     }  # fmt: skip
+    assert chip_resources(used, BOARD, 8) == {"dsp": 64, "bram36": 28.0, "uram288": 0, "ramb36": 28, "ramb18": 0}
+
+
+def test_units_beside_the_engine_count_too(make_design: DesignMaker) -> None:
+    point = {"tm": 4, "tn": 8, "ifm_words": 512, "ofm_words": 512, "wei_words": 512}
+    pools = make_design("channel", point)
+    engine = engine_resources(pools.engine)
+    assert pools.hardware.pool is not None
+    assert pools.resources["dsp"] == engine.dsp + pools.hardware.pool.cell
+    assert pools.resources["bram36"] > engine.bram36 + 1
+    lanes = pools.engine.data_bits // 8
+    with_channel = accelerator_resources(replace(pools.hardware, has_channel=True), 1024, "xcup")
+    assert with_channel.dsp == pools.resources["dsp"] + 2 * lanes + lanes // 4
+
+
+def test_a_design_that_lacks_only_the_units_dsp_blocks_is_refused(make_design: DesignMaker) -> None:
+    point = {"tm": 10, "tn": 22, "ifm_words": 512, "ofm_words": 512, "wei_words": 512}
+    with pytest.raises(InputError, match="pynq_z1: the RTL takes more dsp than a design may; got 222; allowed: 220"):
+        make_design("channel", point, device="pynq_z1")
 
 
 def test_emit_prints_what_the_rtl_takes(command: Callable[..., Outcome], saved: Path, tmp_path: Path) -> None:

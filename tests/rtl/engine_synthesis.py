@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.engine import EngineParameters
-from dse.engine.resources import LUT_RAM, BufferRam, engine_resources
+from dse.engine.resources import LUT_RAM, BufferRam, engine_resources, product_dsp
 from tests.rtl.engine_bench import ENGINE
 from tests.rtl.rtl_model import LIBRARY
 
@@ -44,6 +44,8 @@ RAMS = (
     (9, 8, 12000), (1, 64, 16384), (2, 8, 32768), (1, 5, 40000),
 )  # fmt: skip
 """Lanes, bits of a lane and words of memories that are synthesised alone."""
+PRODUCTS = ((8, 8), (18, 25), (18, 18), (19, 19), (26, 25), (39, 16), (28, 18), (43, 36), (60, 20))
+"""Bits of the factors of products that are synthesised alone."""
 
 
 def yosys(sources: Sequence[Path], script: str, made: str) -> Any:
@@ -97,6 +99,30 @@ def synthesise_rams(shapes: Sequence[tuple[int, int, int]], family: str) -> list
         if owner and cell["type"].startswith("RAM"):
             found[int(owner[1])][cell["type"]] += 1
     return [dict(counter) for counter in found]
+
+
+def synthesise_products(factors: Sequence[tuple[int, int]], family: str) -> list[int]:
+    """DSP blocks of a registered product of two signed numbers of each pair of widths."""
+    with tempfile.TemporaryDirectory() as folder:
+        top = Path(folder) / "products.sv"
+        ports, bodies = ["input logic clk_i"], []
+        for n, (a, b) in enumerate(factors):
+            ports += [f"input logic signed [{a - 1}:0] a{n}", f"input logic signed [{b - 1}:0] b{n}"]
+            ports.append(f"output logic signed [{a + b - 1}:0] p{n}")
+            bodies.append(f"always_ff @(posedge clk_i) p{n} <= a{n} * b{n};")
+        top.write_text("\n".join([f"module products ({', '.join(ports)});", *bodies, "endmodule\n"]))
+        script = (
+            f"read_slang --threads 1 --top products {top.name}; synth_xilinx -family {family} -noiopad -top products "
+            "-run begin:map_memory; select products; write_json -selected cells.json"
+        )
+        module = yosys([top], script, "cells.json")["modules"]["products"]
+    drivers = {bit: n for n in range(len(factors)) for port in "ab" for bit in module["ports"][f"{port}{n}"]["bits"]}
+    found = [0] * len(factors)
+    for cell in module["cells"].values():
+        if cell["type"].startswith("DSP"):
+            bits = [bit for port in ("A", "B") for bit in cell["connections"][port] if bit in drivers]
+            found[drivers[bits[0]]] += 1
+    return found
 
 
 def _rams_top(shapes: Sequence[tuple[int, int, int]]) -> str:
@@ -164,6 +190,12 @@ def main() -> int:
     family = arguments.family
     wrong = ram_faults(RAMS, family)
     print(f"{len(RAMS)} memories alone, {len(wrong)} wrong")
+    products = synthesise_products(PRODUCTS, family)
+    wrong += [
+        f"{bits[0]} x {bits[1]} bits: {dsp} DSP blocks, {product_dsp(*bits, family)} by dse.engine.resources"
+        for bits, dsp in zip(PRODUCTS, products, strict=True)
+        if dsp != product_dsp(*bits, family)
+    ]
     for name in arguments.settings:
         print(f"{name:18}{family:6}", end="", flush=True)
         cells = synthesise(SETTINGS[name], family)

@@ -8,16 +8,20 @@ from hypothesis import strategies as st
 
 from dse.devices import load_device
 from dse.engine import EngineParameters
-from dse.engine.resources import BufferRam, engine_resources
+from dse.engine.resources import BufferRam, engine_resources, product_dsp
 from dse.models.memory import bank_bram36
-from tests.rtl.engine_synthesis import RAMS, faults, ram_faults, synthesise
+from tests.rtl.engine_synthesis import PRODUCTS, RAMS, faults, ram_faults, synthesise, synthesise_products
 
 BOARD = load_device("zcu102")
 SMALL = EngineParameters(um=2, un=2, channel_block=2, feature_depth=32, operand_depth=1452, sum_depth=600)
 
 
 def test_memories_are_the_slices_that_are_counted() -> None:
-    assert not ram_faults(RAMS[2:14:2], "xcup")
+    assert not ram_faults(RAMS[2:15:3], "xcup")
+
+
+def test_wide_products_are_cut_as_counted() -> None:
+    assert synthesise_products(PRODUCTS, "xc7") == [product_dsp(*bits, "xc7") for bits in PRODUCTS]
 
 
 def test_lanes_are_dsp_blocks_and_buffers_block_ram() -> None:
