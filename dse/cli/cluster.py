@@ -32,8 +32,9 @@ Slices = Annotated[
     list[str] | None,
     typer.Option(
         "--model-parallel",
-        metavar="GROUP:M...",
-        help="Cut the channel-wise layers of a group (a prefix of layer names) into M slices; or auto.",
+        metavar="GROUP[:filters]:M...",
+        help="Cut the channel-wise layers of a group (a prefix of layer names), or its convolutions by their filters, "
+        "into M slices; or auto.",
     ),
 ]
 TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="S", help="Seconds to search for a placement.")]
@@ -256,7 +257,7 @@ def _slices(texts: list[str]) -> dict[str, int]:
     for text in texts:
         group, colon, number = text.rpartition(":")
         if not colon or not group:
-            raise InputError("--model-parallel", "must be GROUP:M", text, "for example block0:2")
+            raise InputError("--model-parallel", "must be GROUP:M or GROUP:filters:M", text, "for example block0:2")
         if group in found:
             raise InputError(f"--model-parallel {group}", "is given twice")
         found[group] = whole(f"--model-parallel {group}", number, 1, MAX_SLICES)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from dse.cluster.filter_slices import FILTERS
 from dse.cluster.planner import Plan
-from dse.cluster.slicing import layer_groups, slice_groups
+from dse.cluster.slicing import slice_groups
 from dse.cluster.usage import crossing_edges
 from dse.errors import InputError
 from dse.network import Network
@@ -38,7 +39,8 @@ def best_slices(make: Callable[[Mapping[str, int]], Plan]) -> Plan:
 def binding_group(plan: Plan) -> str | None:
     """The group of layers that a slice would relieve most: that of the node that binds; None where there is none.
 
-    Of the layers on that node, or at its edges where the network binds, the one with the largest map comes first.
+    Of the layers on that node, or at its edges where the network binds, the one with the largest map comes first; where
+    none has channel-wise layers to cut, the convolution with the most work is cut by its filters.
     """
     placement, table = plan.found.placement, plan.table
     if placement is None:
@@ -53,12 +55,14 @@ def binding_group(plan: Plan) -> str | None:
         group = prefix if prefix in plan.slices else layer.name.split(".")[0].split("_")[0]
         if _can_slice(plan.network, {**plan.slices, group: 2 * plan.slices.get(group, 1)}):
             return group
+    for layer in sorted(layers, key=lambda one: -one.macs):
+        group = f"{layer.name.split('.')[0]}:{FILTERS}"
+        if _can_slice(plan.network, {**plan.slices, group: 2 * plan.slices.get(group, 1)}):
+            return group
     return None
 
 
 def _can_slice(network: Network, slices: Mapping[str, int]) -> bool:
-    if any(group not in layer_groups(network) for group in slices):
-        return False
     try:
         slice_groups(network, slices)
     except InputError:

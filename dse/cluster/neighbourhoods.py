@@ -26,7 +26,7 @@ from dse.cluster.solve import Solved, solve
 from dse.cluster.solver_costs import SolverCosts
 from dse.cluster.usage import usage
 
-__all__ = ["approach", "excesses"]
+__all__ = ["approach", "excesses", "ram_exceeded"]
 
 _WORK = 0.5
 """Work on a neighbourhood at first; doubled with each level of size."""
@@ -110,7 +110,7 @@ def approach(
     end = budget.spent + work
     with ThreadPoolExecutor(workers) as pool:
         while over.sum() > 0 and min(end - budget.spent, budget.left) > 0:
-            strict = not _ram_exceeded(table, now)
+            strict = not ram_exceeded(table, now)
             around = [draw.one(now, over, level) for _ in range(workers)]
             calls = [pool.submit(_look, costs, ties[one.tie], now, one, strict, budget) for one in around]
             found = [call.result() for call in calls]
@@ -130,7 +130,8 @@ def approach(
                 level, dry = (level + 1, 0) if level < _LEVELS else (level, dry)
 
 
-def _ram_exceeded(table: DemandTable, placement: Placement) -> bool:
+def ram_exceeded(table: DemandTable, placement: Placement) -> bool:
+    """Whether a node has less RAM than what is placed on it takes, at any throughput."""
     ram = [0.0] * len(table.cluster.nodes)
     for options, node, way in zip(table.storages, placement.node, placement.storage, strict=True):
         ram[node] += options[way].ram_bits

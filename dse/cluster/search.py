@@ -22,11 +22,18 @@ __all__ = ["Found", "SearchSettings", "fastest_placement"]
 OVERFULL = (1.2, 1.5, 2.0, 4.0)
 """Where no runs fit: by how much the nodes' RAM may be exceeded at first, for a start that is nearly a placement."""
 
-FIRST_WORK = 6.0
+FIRST_WORK = 8.0
 """Units of work on a probe until bisection has met an undecided one."""
 
-PATIENCE = 3
-"""Undecided probes while nothing was found, before asking whether there is a placement at any throughput."""
+FIRST_TRY = 3
+"""Times the work on probes that begin with no placement."""
+
+PATIENCE = 4
+"""Undecided probes while nothing was found, before asking whether there is a placement at any throughput.
+
+Every other one begins again with the first placement and other neighbourhoods: several short searches find tight
+placements sooner than a long one that is in a dead end.
+"""
 
 
 @dataclass(frozen=True)
@@ -121,14 +128,14 @@ def _done(found: Found, settings: SearchSettings) -> bool:
 def _bisect(table: DemandTable, settings: SearchSettings, found: Found, near: Placement | None, budget: Budget) -> None:
     ceiling = found.bound_fps
     """Below it a probe is worth trying: lowered by undecided probes too, and raised again when bisection has met it."""
-    work, fps, undecided = FIRST_WORK, found.bound_fps / (1 + settings.gap), 0
+    work, fps, undecided, origin = FIRST_WORK, found.bound_fps / (1 + settings.gap), 0, near
     while not _done(found, settings) and budget.left > 0:
         if settings.report:
             best = f"best {found.fps:,.1f}, " if found.fps else ""
             settings.report(f"{best}bound {found.bound_fps:,.1f}, trying {fps:,.1f} fps")
-        start = _nearest(table, fps, near, found.placement)
+        start = origin if undecided % 2 == 0 else _nearest(table, fps, near, found.placement)
         tried = probe(
-            table, fps, min(work, budget.left), settings.workers, start, budget,
+            table, fps, min(work if found.fps else FIRST_TRY * work, budget.left), settings.workers, start, budget,
             settings.seed + len(found.probes), lambda placement: found.offer(table, placement),
         )  # fmt: skip
         found.probes.append(tried)
@@ -139,7 +146,6 @@ def _bisect(table: DemandTable, settings: SearchSettings, found: Found, near: Pl
         if tried.status == "infeasible":
             found.bound_fps = min(found.bound_fps, fps) if fps > LEAST_FPS else 0.0
         if not found.fps and tried.status == "unknown" and undecided % PATIENCE:
-            work *= 2
             continue
         if tried.status != "feasible":
             ceiling = min(ceiling, fps)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dse.cluster.filter_slices import FILTERS, cut_filters, filter_layers
+from dse.cluster.slices import channel_wise, sliced
 from dse.errors import InputError, did_you_mean
 from dse.network import Layer, Network
 
@@ -16,30 +18,45 @@ __all__ = ["MAX_SLICES", "layer_groups", "slice_groups"]
 
 MAX_SLICES = 16
 
-_CHANNEL_WISE = frozenset({
-    "batch_norm", "instance_norm", "bias", "relu", "relu6", "leaky_relu", "clip", "hard_sigmoid", "sigmoid", "tanh",
-    "hard_swish", "swish", "silu", "gelu", "elu", "prelu", "channel_scale", "max_pool", "avg_pool", "dropout",
-})  # fmt: skip
-
 
 def slice_groups(network: Network, slices: Mapping[str, int]) -> Network:
     """``network`` with the channel-wise runs of each group of ``slices`` (group -> number of slices) cut.
 
-    A group is a layer or a prefix of layer names up to an underscore, as ``block0``. Raises InputError for an unknown
-    group, a number out of range, or a group without a run that can be cut.
+    A group is a layer or a prefix of layer names up to an underscore, as ``block0``; ``block0:filters`` cuts its dense
+    convolutions by their output channels. Raises InputError for an unknown group, a number out of range, or a group
+    without a run or convolution that can be cut.
     """
     for group, count in slices.items():
         where = f"--model-parallel {group}:{count}"
-        members = layer_groups(network).get(group)
-        if members is None:
-            raise InputError(where, "unknown group of layers", group, did_you_mean(group, layer_groups(network)))
+        name, _, filters = group.partition(f":{FILTERS}")
+        members = layer_groups(network).get(name)
+        if members is None or filters:
+            raise InputError(where, "unknown group of layers", group, did_you_mean(name, layer_groups(network)))
         if not 1 <= count <= MAX_SLICES:
             raise InputError(where, "slices are out of range", count, f"1 to {MAX_SLICES}")
-        runs = [run for run in _runs(network, members) if count <= network[run[0]].in_shape[0]]
-        if not runs:
-            raise InputError(where, "has no channel-wise run (normalisation to depthwise) of so many channels", group)
-        for run in runs if count > 1 else []:
-            network = _cut(network, run, count)
+        network = (
+            _cut_filters(network, group, members, count) if name != group else _cut_runs(network, group, members, count)
+        )
+    return network
+
+
+def _cut_runs(network: Network, group: str, members: frozenset[str], count: int) -> Network:
+    runs = [run for run in _runs(network, members) if count <= network[run[0]].in_shape[0]]
+    if not runs:
+        where = f"--model-parallel {group}:{count}"
+        raise InputError(where, "has no channel-wise run (normalisation to depthwise) of so many channels", group)
+    for run in runs if count > 1 else []:
+        network = _cut(network, run, count)
+    return network
+
+
+def _cut_filters(network: Network, group: str, members: frozenset[str], count: int) -> Network:
+    names = filter_layers(network, members, count)
+    if not names:
+        where = f"--model-parallel {group}:{count}"
+        raise InputError(where, "has no convolution of so many filters", group)
+    for name in names if count > 1 else []:
+        network = cut_filters(network, name, count)
     return network
 
 
@@ -53,11 +70,6 @@ def layer_groups(network: Network) -> dict[str, frozenset[str]]:
     return {name: frozenset(members) for name, members in groups.items()}
 
 
-def _channel_wise(layer: Layer) -> bool:
-    depthwise = layer.op == "conv" and layer.groups == layer.in_shape[0] == layer.out_shape[0] > 1
-    return depthwise or layer.op in _CHANNEL_WISE
-
-
 def _runs(network: Network, members: frozenset[str]) -> list[list[str]]:
     """Chains of channel-wise layers of the group that hold a depthwise convolution or a normalisation."""
     readers: dict[str, list[str]] = {}
@@ -67,7 +79,7 @@ def _runs(network: Network, members: frozenset[str]) -> list[list[str]]:
     runs: list[list[str]] = []
     at: dict[str, list[str]] = {}
     for layer in network.layers:
-        if layer.name not in members or not _channel_wise(layer) or len(layer.inputs) != 1:
+        if layer.name not in members or not channel_wise(layer) or len(layer.inputs) != 1:
             continue
         before = layer.inputs[0]
         run = at.get(before)
@@ -91,24 +103,8 @@ def _cut(network: Network, run: Sequence[str], count: int) -> Network:
     ends = tuple(f"{run[-1]}.{number}" for number in range(count))
     for layer in network.layers:
         if layer.name in run:
-            layers += [_slice(layer, run, number, count) for number in range(count)]
+            layers += [sliced(layer, run, number, count) for number in range(count)]
         else:
             inputs = [ends if source == run[-1] else (source,) for source in layer.inputs]
             layers.append(replace(layer, inputs=tuple(name for group in inputs for name in group)))
     return replace(network, layers=tuple(layers), notes=(*network.notes, f"{run[0]} to {run[-1]}: {count} slices"))
-
-
-def _slice(layer: Layer, run: Sequence[str], number: int, count: int) -> Layer:
-    """Slice ``number`` of a channel-wise layer, its channels and parameters shared out evenly."""
-    channels = layer.in_shape[0]
-    mine = channels * (number + 1) // count - channels * number // count
-    source = layer.inputs[0]
-    return replace(
-        layer,
-        name=f"{layer.name}.{number}",
-        inputs=(f"{source}.{number}" if source in run else source,),
-        in_shape=(mine, *layer.in_shape[1:]),
-        out_shape=(mine, *layer.out_shape[1:]),
-        groups=mine if layer.op == "conv" else layer.groups,
-        parameters=layer.parameters * mine // channels,
-    )

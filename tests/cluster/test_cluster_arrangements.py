@@ -49,7 +49,9 @@ def test_a_single_board_trains_what_no_pipeline_holds() -> None:
 
 def test_slices_follow_what_binds(demo_plan: Plan) -> None:
     """Plans that a table stands for: the binding group is cut again as long as that helps."""
-    assert binding_group(demo_plan) is None, "the network has no normalisation or depthwise convolution"
+    filters = binding_group(demo_plan)
+    assert filters is not None
+    assert filters.endswith(":filters"), "the network has no normalisation or depthwise convolution to cut"
     seven = plan("nada_example", "nada", nodes=8, reading="nada", seconds=6, gap=0.05)
     group = binding_group(seven)
     assert group is not None
