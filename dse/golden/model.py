@@ -70,7 +70,8 @@ class GoldenModel:
             passed, gradients[layer.name] = operation.backward(layer, own, kept[layer.name], errors[layer.name])
             if layer.needs_input_grad:
                 for source, one in zip(layer.inputs, passed, strict=True):
-                    arriving.setdefault(source, []).append(one)
+                    values = one.values.reshape(activations[source].shape)  # an fc may read a map as a vector
+                    arriving.setdefault(source, []).append(Scaled(values, one.exponent))
             moved = self.arithmetic.update(layer, own, gradients[layer.name])
             self.parameters[layer.name] = operation.settle(moved, kept[layer.name])
         return Iteration(loss, activations, errors, gradients, kept)

@@ -75,7 +75,7 @@ class _Errors:
         """The wide error in operands' width; masked where ``source`` is a ReLU and nothing else is to come."""
         work, relu = self.work, final and self._is_relu(source)
         if relu:
-            narrow = work.tensors.maps("error", self._before(source), work.map_shape(source), slot=True)
+            narrow = self.room(self._before(source), self._layer(source))
         elif final:
             narrow = work.tensors.maps("error", source, work.map_shape(source), slot=True)
         else:
@@ -137,7 +137,8 @@ def _bias_gradient(work: Work, layer: Layer, error: Tensor) -> None:
 
 def _batch_norm(work: Work, pending: _Errors, layer: Layer, error: Tensor) -> None:
     source, channels, tensors = work.graph.inputs(layer)[0], layer.out_shape[0], work.tensors
-    x, wide = tensors["activation", source], work.scratch(source) if layer.needs_input_grad else None
+    x = tensors["copy" if ("copy", source) in tensors else "activation", source]
+    wide = work.scratch(source) if layer.needs_input_grad else None
     weight, bias, mean, inverse = (tensors[kind, layer.name] for kind in ("weight", "bias", "mean", "inverse"))
     of_weight = tensors.vector("gradient", layer.name, channels, wide=True, slot=True)
     of_bias = tensors.vector("bias_gradient", layer.name, channels, wide=True, slot=True)
@@ -160,7 +161,7 @@ def _relu(work: Work, pending: _Errors, layer: Layer, error: Tensor) -> None:
     """The mask alone, for an error that came narrow."""
     source = work.graph.inputs(layer)[0]
     y = work.tensors["activation", layer.name]
-    passed = work.tensors.maps("error", source, work.map_shape(source), slot=True)
+    passed = pending.room(source, layer)
     rule = Rule(start="a", a=error.slot, o=passed.slot)
     work.elementwise(layer, "input_grad", "mask", "pass", error, y, passed, rule, masks=True)
     pending.deliver(source, layer, passed)

@@ -8,7 +8,7 @@ from dse.golden.integer_layers import activation_shift
 from dse.network import Layer
 from dse.schedule.hardware import POOLS
 from dse.schedule.record import Rule
-from dse.schedule.tensors import Tensor
+from dse.schedule.tensors import SPACES, Tensor
 from dse.schedule.work import Work, pooling
 from dse.vector import ChannelOperation
 
@@ -69,20 +69,26 @@ def _add_bias(work: Work, layer: Layer, a: Tensor, y: Tensor, relu: bool, shift:
     bias = work.tensors.vector("bias", layer.name, layer.out_shape[0])
     wide = work.is_wide(a)
     asked = ChannelOperation("bias", y.image, a.base, o=y.base, reads=(bias.base,), wide=wide, relu=relu, shift=shift)
-    work.channel(layer, "forward", "bias", asked)
+    work.channel(layer, "forward", "bias", asked, a_space=a.space)
 
 
 def _batch_norm(work: Work, layer: Layer) -> None:
-    """The input, mean and inverse stay stored: the backward pass normalises again."""
+    """The input, mean and inverse stay stored: the backward pass normalises again.
+
+    There the unit reads its second map on the port of its vectors, thus in their space: samples are copied into it.
+    """
     channels, tensors = layer.out_shape[0], work.tensors
     x = _input(work, layer)
+    if x.space != SPACES[0] and ("copy", x.name) not in tensors:
+        copied = tensors.maps("copy", x.name, work.map_shape(x.name))
+        work.elementwise(layer, "forward", "copy of the samples", "pass", x, None, copied)
     y, relu = _output(work, layer)
     reads = [tensors.vector(kind, layer.name, channels).base for kind in ("weight", "bias")]
     writes = [tensors.vector(kind, layer.name, channels, wide=True).base for kind in ("mean", "inverse")]
     asked = ChannelOperation(
         "norm_forward", y.image, x.base, o=y.base, reads=tuple(reads), writes=tuple(writes), relu=relu
     )
-    work.channel(layer, "forward", "normalise the batch", asked)
+    work.channel(layer, "forward", "normalise the batch", asked, a_space=x.space)
 
 
 def _relu(work: Work, layer: Layer) -> None:
@@ -102,7 +108,7 @@ def _pool(work: Work, layer: Layer) -> None:
     index = work.tensors.maps("index", layer.name, work.map_shape(layer.name)) if layer.op == "max_pool" else None
     x = _input(work, layer)
     asked = pooling(work, layer, a=x.base, y=y.base, index=index.base if index else None)
-    work.pool(layer, "forward", layer.op, asked)
+    work.pool(layer, "forward", layer.op, asked, a_space=x.space)
 
 
 _FORWARD: Mapping[str, Callable[[Work, Layer], None]] = {

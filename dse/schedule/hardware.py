@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dse.engine import EngineParameters
+from dse.errors import InputError
 from dse.network import Layer, Network
 from dse.vector import PoolParameters
 
-__all__ = ["POOLS", "Hardware", "least_hardware"]
+__all__ = ["POOLS", "Hardware", "least_hardware", "least_port_bits"]
 
 POOLS = ("max_pool", "avg_pool", "global_avg_pool")
 """Operations of the pool unit."""
@@ -26,6 +27,14 @@ class Hardware:
     pool: PoolParameters | None = None
     has_channel: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise InputError for a channel unit on a port that its RTL refuses."""
+        need = least_port_bits(self.engine)
+        if self.has_channel and self.engine.data_bits < need:
+            raise InputError(
+                "channel unit", "a sum is wider than a beat", self.engine.data_bits, f"{need} or more bits"
+            )
+
     def verilog(self) -> dict[str, int]:
         """Parameters of ``accelerator.sv`` that say which units there are and how deep their memories; 0: absent."""
         pool = self.pool
@@ -36,11 +45,20 @@ class Hardware:
         }
 
 
+def least_port_bits(engine: EngineParameters) -> int:
+    """Bits of the narrowest port of a channel unit: a sum, as ``channel_unit.sv`` checks it."""
+    return 8 * engine.wide_bytes
+
+
 def least_hardware(network: Network, engine: EngineParameters) -> Hardware:
-    """The units that ``network`` needs beside ``engine``, with the smallest memories that keep them busy."""
+    """The units that ``network`` needs beside ``engine``, with the smallest memories that keep them busy.
+
+    Without a channel unit where the port is too narrow for it.
+    """
     pools = [layer for layer in network.layers if layer.op in POOLS]
     has_channel = any(layer.bias or layer.op in CHANNEL_OPERATIONS for layer in network.layers)
-    return Hardware(engine, _pool(engine, pools) if pools else None, has_channel)
+    fits = engine.data_bits >= least_port_bits(engine)
+    return Hardware(engine, _pool(engine, pools) if pools else None, has_channel and fits)
 
 
 def _pool(engine: EngineParameters, layers: list[Layer]) -> PoolParameters:

@@ -104,7 +104,9 @@ class TensorMap:
     def add(
         self, kind: str, name: str, layout: RowImage | EngineLayout, slot: bool = False, space: str = SPACES[0]
     ) -> Tensor:
-        """A tensor of any layout. Raises InputError beyond 256 slots."""
+        """A tensor of any layout. Raises InputError beyond 256 slots, ValueError for a second one of a name."""
+        if (kind, name) in self._tensors:
+            raise ValueError(f"there is a tensor {kind} {name} already")
         if slot and self.slots == MOST_SLOTS:
             raise InputError("schedule", "has too many errors with an exponent", MOST_SLOTS + 1, MOST_SLOTS)
         tensor = Tensor(kind, name, layout, self._ends[space], space, self.slots if slot else None)

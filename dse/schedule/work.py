@@ -16,9 +16,9 @@ from dse.golden.integer_layers import activation_shift
 from dse.layout.rows import RowImage
 from dse.network import Layer
 from dse.schedule.graph import TrainingGraph
-from dse.schedule.hardware import Hardware
+from dse.schedule.hardware import Hardware, least_port_bits
 from dse.schedule.record import NO_RULE, Rule, Step
-from dse.schedule.tensors import Tensor, TensorMap
+from dse.schedule.tensors import SPACES, Tensor, TensorMap
 from dse.vector import (
     ChannelOperation,
     Elementwise,
@@ -117,20 +117,33 @@ class Work:
             )
         )  # fmt: skip
 
-    def pool(self, layer: Layer, phase: str, what: str, asked: Pooling, rule: Rule = NO_RULE) -> None:
-        """A pooling layer in one direction. Raises InputError where there is no pool unit, or it is too small."""
+    def pool(
+        self, layer: Layer, phase: str, what: str, asked: Pooling, rule: Rule = NO_RULE, a_space: str = SPACES[0]
+    ) -> None:
+        """A pooling layer in one direction, its first operand in ``a_space``.
+
+        Raises InputError where there is no pool unit, or it is too small.
+        """
         unit = self.hardware.pool
         if unit is None:
             raise InputError(f"layer {layer.name}", "this accelerator has no pool unit", layer.op)
         words, cycles = pool_words(unit, asked), pool_cycles(unit, asked, self.latency)
-        self.steps.append(Step(layer.name, phase, "pool", what, words, cycles, rule=rule))
+        self.steps.append(Step(layer.name, phase, "pool", what, words, cycles, (a_space, *SPACES[:1] * 2), rule))
 
-    def channel(self, layer: Layer, phase: str, what: str, asked: ChannelOperation, rule: Rule = NO_RULE) -> None:
-        """An operation with one number a channel. Raises InputError where there is no channel unit."""
+    def channel(
+        self, layer: Layer, phase: str, what: str, asked: ChannelOperation, rule: Rule = NO_RULE,
+        a_space: str = SPACES[0],
+    ) -> None:  # fmt: skip
+        """An operation with one number a channel, its first map in ``a_space``.
+
+        Raises InputError where there is no channel unit.
+        """
         if not self.hardware.has_channel:
-            raise InputError(f"layer {layer.name}", "this accelerator has no channel unit", layer.op)
+            need = least_port_bits(self.hw)
+            narrow = f", which needs a port of {need} bits" if self.hw.data_bits < need else ""
+            raise InputError(f"layer {layer.name}", f"this accelerator has no channel unit{narrow}", layer.op)
         words, cycles = channel_words(asked), channel_cycles(asked, self.latency)
-        self.steps.append(Step(layer.name, phase, "channel", what, words, cycles, rule=rule))
+        self.steps.append(Step(layer.name, phase, "channel", what, words, cycles, (a_space, *SPACES[:1] * 2), rule))
 
     def host(self, layer: Layer) -> None:
         """Stop until the host has done its part."""

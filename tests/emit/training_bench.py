@@ -1,0 +1,79 @@
+"""Accelerators to train on, compiled once, and a batch of random samples for any network that they can train."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dse.emit import Design
+from dse.layout.blocked import Array
+from dse.network import Network
+from dse.schedule import Schedule, build_schedule
+from dse.verify.dram import Dram
+from dse.verify.train import TrainedIteration, Trainer, train_iterations
+from dse.verify.train_run import DMA_CYCLES
+from tests.schedule.made_networks import made_workload
+
+__all__ = ["Bench", "Offs", "offs", "samples"]
+
+
+@dataclass(frozen=True)
+class Offs:
+    """Predicted less simulated cycles, as shares of the simulated ones: of the iteration, and by layer."""
+
+    total: float
+    layers: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One emitted accelerator and its compiled model."""
+
+    design: Design
+    folder: Path
+    library: Path
+
+    def schedule(self, network: Network, batch_size: int, dram: Dram | None = None) -> Schedule:
+        """``network`` on this accelerator."""
+        workload = made_workload(network, batch_size, self.design.engine.operand_bits)
+        return build_schedule(workload, self.design.hardware, (dram or Dram()).latency + DMA_CYCLES)
+
+    @contextmanager
+    def trainer(self, schedule: Schedule, dram: Dram | None = None, seed: int = 1) -> Iterator[Trainer]:
+        """The accelerator beside the golden model."""
+        trainer = Trainer(self.library, schedule, dram or Dram(), seed=seed)
+        try:
+            yield trainer
+        finally:
+            trainer.close()
+
+    def train(
+        self, network: Network, batch_size: int, dram: Dram | None = None, count: int = 2
+    ) -> tuple[Schedule, list[TrainedIteration]]:
+        """``count`` iterations on random samples."""
+        schedule = self.schedule(network, batch_size, dram)
+        with self.trainer(schedule, dram) as trainer:
+            return schedule, list(train_iterations(trainer, *samples(trainer, 3 * batch_size), count))
+
+
+def samples(trainer: Trainer, count: int, seed: int = 2) -> tuple[Array, Array]:
+    """``count`` encoded samples, from -1 to 1 before that, and their labels."""
+    network, rng = trainer.schedule.workload.network, np.random.default_rng(seed)
+    drawn = rng.uniform(-1, 1, (count, *network.input_shape)).astype(np.float32)
+    return trainer.arithmetic.encode(drawn), rng.integers(0, network.layers[-1].in_shape[0], count)
+
+
+def offs(schedule: Schedule, row: TrainedIteration) -> Offs:
+    """How far the prediction is from what was simulated."""
+    predicted: dict[str, int] = {}
+    for step, cycles in zip(schedule.steps, schedule.step_cycles(), strict=True):
+        predicted[step.layer] = predicted.get(step.layer, 0) + cycles
+    simulated = dict.fromkeys(predicted, 0)
+    for (layer, _), cycles in row.counters.items():
+        simulated[layer] += cycles
+    layers = {layer: predicted[layer] / simulated[layer] - 1 for layer in predicted}
+    return Offs(schedule.cycles / row.cycles - 1, layers)
