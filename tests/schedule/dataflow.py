@@ -36,11 +36,6 @@ class Recorder(Work):
 
     places: list[tuple[list[Place], list[Place]]] = field(default_factory=list)
 
-    @property
-    def every(self) -> list[Tensor]:
-        """All tensors: those of the map, which are all that have an address."""
-        return list(self.tensors)
-
     def engine(self, layer: Layer, phase: str, a: Tensor, b: Tensor, o: Tensor, **rest: Any) -> None:
         super().engine(layer, phase, a, b, o, **rest)
         self.places.append(([(a.space, a.base), (b.space, b.base)], [(o.space, o.base)]))
@@ -89,6 +84,6 @@ def recorded(workload: Workload, hardware: Hardware) -> tuple[Recorder, list[Acc
     assert isinstance(work, Recorder)
     forward_steps(work)
     backward_steps(work, *loss_steps(work))
-    names = {(tensor.space, tensor.base): (tensor.kind, tensor.name) for tensor in work.every}
+    names = {(tensor.space, tensor.base): (tensor.kind, tensor.name) for tensor in work.tensors}
     pairs = zip(work.steps, work.places, strict=True)
     return work, [Access(step, [names[p] for p in read], [names[p] for p in wrote]) for step, (read, wrote) in pairs]

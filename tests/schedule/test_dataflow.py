@@ -121,7 +121,7 @@ def check_wide(accesses: list[Access]) -> None:
     assert not waiting
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(network=networks(), engine=st.sampled_from(ENGINES), batch_size=st.integers(1, 5))
 def test_a_schedule_reads_what_was_written_and_updates_every_parameter_once(
     network: Network, engine: EngineParameters, batch_size: int
@@ -129,9 +129,9 @@ def test_a_schedule_reads_what_was_written_and_updates_every_parameter_once(
     work, accesses = recorded(made_workload(network, batch_size, engine.operand_bits), least_hardware(network, engine))
     check_order(network, accesses)
     check_wide(accesses)
-    check_slots({(tensor.kind, tensor.name): tensor.slot for tensor in work.every}, accesses)
+    check_slots({(tensor.kind, tensor.name): tensor.slot for tensor in work.tensors}, accesses)
     for space in SPACES:
-        regions = sorted((t.base, t.size_bytes) for t in work.every if t.space == space)
+        regions = sorted((t.base, t.size_bytes) for t in work.tensors if t.space == space)
         assert all(base % ALIGNMENT == 0 and size > 0 for base, size in regions)
         assert all(base + size <= after for (base, size), (after, _) in pairwise(regions))
         assert sum(regions[-1:][0]) <= work.tensors.size_bytes(space) if regions else True
