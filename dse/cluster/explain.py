@@ -14,10 +14,12 @@ from dse.cluster.search import SearchSettings, fastest_placement
 
 __all__ = ["Explanation", "explain"]
 
-RAM_STEPS = (1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0)
-"""By how much more RAM a node is tried."""
+STEPS = (1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0)
+"""By how much more RAM, or how many more DSP blocks, a node is tried."""
 
 MORE_NODES = (1, 2, 3, 4, 6, 8)
+_NAMES = {"dsp": "DSP blocks", "ram_bits": "on-chip RAM", "lanes": "lanes"}
+
 PROBE_S = 3.0
 """Seconds for each change; one that is not decided in them does not count as one that fits."""
 
@@ -32,7 +34,7 @@ class Explanation:
 
 def explain(table: DemandTable, workers: int = 2) -> Explanation:
     """What stops ``table``'s network from fitting at any throughput; a change counts once a placement was found."""
-    changes = [text for kind in (_weights, _nodes, _ram, _connections) if (text := _first(kind(table), workers))]
+    changes = [text for kind in (_weights, _nodes, _ram, _dsp, _connections) if (text := _first(kind(table), workers))]
     return Explanation(_missing(table), tuple(changes))
 
 
@@ -45,8 +47,8 @@ def _missing(table: DemandTable) -> str:
     largest = aggregate_shortage(table, LEAST_FPS)
     if largest is not None:
         resource, where = largest
-        return f"{resource} for {where}"
-    return "a placement: RAM suffices in sum, but not with whole stages, equal hops into joins and the connections"
+        return f"{_NAMES.get(resource, resource)} for {where}"
+    return "a placement: every resource suffices in sum, but not with whole stages, equal hops and the connections"
 
 
 def _fits(table: DemandTable, workers: int) -> bool:
@@ -84,10 +86,17 @@ def _nodes(table: DemandTable) -> Iterator[tuple[str, DemandTable]]:
 
 
 def _ram(table: DemandTable) -> Iterator[tuple[str, DemandTable]]:
-    for step in RAM_STEPS:
+    for step in STEPS:
         most = max(node.ram_bits for node in table.cluster.nodes) * step / 1e6
-        text = f"{math.ceil(100 * (step - 1))} % more on-chip RAM on every node (up to {most:,.1f} Mb)"
+        text = f"{round(100 * (step - 1))} % more on-chip RAM on every node (up to {most:,.1f} Mb)"
         yield text, _with(table, lambda node, s=step: replace(node, ram_bits=node.ram_bits * s))  # type: ignore[misc]
+
+
+def _dsp(table: DemandTable) -> Iterator[tuple[str, DemandTable]]:
+    for step in STEPS:
+        most = max(node.dsp for node in table.cluster.nodes) * step
+        text = f"{round(100 * (step - 1))} % more DSP blocks on every node (up to {most:,.0f})"
+        yield text, _with(table, lambda node, s=step: replace(node, dsp=node.dsp * s))  # type: ignore[misc]
 
 
 def _connections(table: DemandTable) -> Iterator[tuple[str, DemandTable]]:

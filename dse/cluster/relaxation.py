@@ -28,12 +28,14 @@ _PRECISION = 1e-4
 
 
 def relaxed_bound(table: DemandTable, below: Bound) -> Bound:
-    """The bound, or ``below`` where that is lower already."""
+    """The bound, or ``below`` where that is lower already; 0 where not even the slowest pipeline fits."""
     if below.fps <= LEAST_FPS or _least_share(table, below.fps).share <= 1 + _TOLERANCE:
         return below
     low, high = below.fps, below.fps
     while low > LEAST_FPS and _least_share(table, low).share > 1 + _TOLERANCE:
         low, high = low / 2, low
+    if low <= LEAST_FPS and _least_share(table, low).share > 1 + _TOLERANCE:
+        return Bound(0.0, *_least_share(table, low).binding)
     while high / low - 1 > _PRECISION:
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if _least_share(table, middle).share <= 1 + _TOLERANCE else (low, middle)

@@ -28,6 +28,9 @@ FIRST_WORK = 8.0
 FIRST_TRY = 3
 """Times the work on probes that begin with no placement."""
 
+LOWER = 0.85
+"""A probe that nothing came of is followed by one at so much less."""
+
 PATIENCE = 4
 """Undecided probes while nothing was found, before asking whether there is a placement at any throughput.
 
@@ -87,7 +90,7 @@ def fastest_placement(table: DemandTable, settings: SearchSettings, start: Place
     began = time.monotonic()
     aggregate = aggregate_bound(table)
     found = Found(aggregate, aggregate.fps)
-    if static_shortage(table):
+    if static_shortage(table) or aggregate.fps < LEAST_FPS:
         found.bound_fps = 0.0
         return found
     budget = Budget(settings.seconds, settings.workers)
@@ -96,6 +99,8 @@ def fastest_placement(table: DemandTable, settings: SearchSettings, start: Place
             settings.report("bounds and a first placement")
         found.aggregate = relaxed_bound(table, aggregate)
         found.bound_fps = found.aggregate.fps
+        if not found.bound_fps:
+            return found
         near = _first_placement(table, found)
         if start is not None:
             found.offer(table, start)
@@ -122,13 +127,14 @@ def _first_placement(table: DemandTable, found: Found) -> Placement | None:
 
 
 def _done(found: Found, settings: SearchSettings) -> bool:
-    return found.gap <= settings.gap or found.bound_fps <= LEAST_FPS
+    return (found.placement is not None and found.gap <= settings.gap) or found.bound_fps <= LEAST_FPS
 
 
 def _bisect(table: DemandTable, settings: SearchSettings, found: Found, near: Placement | None, budget: Budget) -> None:
     ceiling = found.bound_fps
     """Below it a probe is worth trying: lowered by undecided probes too, and raised again when bisection has met it."""
-    work, fps, undecided, origin = FIRST_WORK, found.bound_fps / (1 + settings.gap), 0, near
+    work, undecided, origin = FIRST_WORK, 0, near
+    fps = max(found.bound_fps / (1 + settings.gap), LEAST_FPS)
     while not _done(found, settings) and budget.left > 0:
         if settings.report:
             best = f"best {found.fps:,.1f}, " if found.fps else ""
@@ -146,13 +152,14 @@ def _bisect(table: DemandTable, settings: SearchSettings, found: Found, near: Pl
         if tried.status == "infeasible":
             found.bound_fps = min(found.bound_fps, fps) if fps > LEAST_FPS else 0.0
         if not found.fps and tried.status == "unknown" and undecided % PATIENCE:
+            fps *= LOWER
             continue
         if tried.status != "feasible":
             ceiling = min(ceiling, fps)
         ceiling = min(ceiling, found.bound_fps)
         if ceiling <= found.fps * (1 + settings.gap) or fps <= LEAST_FPS:
             ceiling, work = found.bound_fps, work * 2  # met an undecided probe: from the top again, with more work
-            fps = found.bound_fps / (1 + settings.gap)
+            fps = max(found.bound_fps / (1 + settings.gap), LEAST_FPS)
         else:
             fps = (found.fps + ceiling) / 2 if found.fps else LEAST_FPS
 
