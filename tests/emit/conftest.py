@@ -14,6 +14,7 @@ from dse.results import ResultSet
 from dse.store import save
 from dse.verify import simulator
 from dse.verify.toolchain import build_runtime
+from tests.emit.training_bench import PRESETS, Bench, Open
 
 DesignMaker = Callable[..., Design]
 
@@ -69,3 +70,22 @@ def folder(channel: Design, quick_builds: None, tmp_path_factory: pytest.TempPat
     path = tmp_path_factory.mktemp("rtl") / "channel"
     emit(channel, path)
     return path
+
+
+@pytest.fixture(scope="session")
+def opened(make_design: DesignMaker, quick_builds: None, tmp_path_factory: pytest.TempPathFactory) -> Open:
+    """An accelerator emitted for ``shapes_residual``, which needs every unit; each is compiled once."""
+    found: dict[str, Bench] = {}
+
+    def build(name: str) -> Bench:
+        if name not in found:
+            family, point, words = PRESETS[name]
+            design = make_design(family, point, network="shapes_residual", **words)
+            folder: Path = tmp_path_factory.mktemp("training") / name
+            emit(design, folder)
+            with pytest.MonkeyPatch.context() as patch:  # what takes longer to compile pays off in iterations
+                patch.setattr(simulator, "OPTIMISE", "-O1")
+                found[name] = Bench(design, folder, simulator.build_simulator(folder))
+        return found[name]
+
+    return build

@@ -2,53 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from dse.emit import emit
-from dse.verify import simulator
 from dse.verify.dram import Dram
-from tests.emit.conftest import DesignMaker
-from tests.emit.training_bench import Bench, offs
+from tests.emit.training_bench import PRESETS, Open, offs
 from tests.schedule.made_networks import NETWORKS
 
-WORDS = {"ifm_words": 512, "ofm_words": 512, "wei_words": 512}
-PRESETS: dict[str, tuple[str, dict[str, int], dict[str, Any]]] = {
-    "batch": ("batch", {"t_b": 4, "t_i": 4}, {}),
-    "channel": ("channel", {"tm": 4, "tn": 4, **WORDS}, {}),
-    "feature_map": ("feature_map", {"tf_rows": 2, "tf_cols": 3, "tm": 2, **WORDS}, {}),
-    "hybrid": (
-        "hybrid",
-        {"layout": 3, "ub": 3, "um": 3, "un": 6, "ur": 1, "uc": 2, **WORDS},
-        {"precision": "int16"},
-    ),
-}
-"""Name -> family, point, number format and board."""
 TOTAL, LAYER = 0.0105, 0.0391
 """EF-Train's own model against its board: in total, and in the worst layer."""
-Open = Callable[[str], Bench]
-
-
-@pytest.fixture(scope="session")
-def opened(make_design: DesignMaker, quick_builds: None, tmp_path_factory: pytest.TempPathFactory) -> Open:
-    """An accelerator emitted for ``shapes_residual``, which needs every unit; each is compiled once."""
-    found: dict[str, Bench] = {}
-
-    def build(name: str) -> Bench:
-        if name not in found:
-            family, point, words = PRESETS[name]
-            design = make_design(family, point, network="shapes_residual", **words)
-            folder: Path = tmp_path_factory.mktemp("training") / name
-            emit(design, folder)
-            with pytest.MonkeyPatch.context() as patch:  # what takes longer to compile pays off in iterations
-                patch.setattr(simulator, "OPTIMISE", "-O1")
-                found[name] = Bench(design, folder, simulator.build_simulator(folder))
-        return found[name]
-
-    return build
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,20 @@ from dse.verify.train import TrainedIteration, Trainer, train_iterations
 from dse.verify.train_run import DMA_CYCLES
 from tests.schedule.made_networks import made_workload
 
-__all__ = ["Bench", "Offs", "offs", "samples"]
+__all__ = ["PRESETS", "Bench", "Offs", "Open", "offs", "samples"]
+
+WORDS = {"ifm_words": 512, "ofm_words": 512, "wei_words": 512}
+PRESETS: dict[str, tuple[str, dict[str, int], dict[str, Any]]] = {
+    "batch": ("batch", {"t_b": 4, "t_i": 4}, {}),
+    "channel": ("channel", {"tm": 4, "tn": 4, **WORDS}, {}),
+    "feature_map": ("feature_map", {"tf_rows": 2, "tf_cols": 3, "tm": 2, **WORDS}, {}),
+    "hybrid": (
+        "hybrid",
+        {"layout": 3, "ub": 3, "um": 3, "un": 6, "ur": 1, "uc": 2, **WORDS},
+        {"precision": "int16"},
+    ),
+}
+"""Name -> family, point, number format and board."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,10 @@ class Bench:
         schedule = self.schedule(network, batch_size, dram)
         with self.trainer(schedule, dram) as trainer:
             return schedule, list(train_iterations(trainer, *samples(trainer, 3 * batch_size), count))
+
+
+Open = Callable[[str], Bench]
+"""Name of a preset -> its accelerator."""
 
 
 def samples(trainer: Trainer, count: int, seed: int = 2) -> tuple[Array, Array]:
