@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from dse.engine.hardware import EngineParameters
 from dse.engine.images import EngineLayout
@@ -18,6 +20,10 @@ __all__ = ["command_cycles"]
 
 _READ_DELAY = 3
 """From the registers of a step to the lanes (``ReadDelay`` of conv_engine.sv)."""
+_STORE_STAGES = 3
+"""From a cell's address to the packer (result_store.sv)."""
+_FINISH = 6
+"""From the packer's last beat to ``done_o``, beside the memory's latency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,21 @@ def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> Iterator[_T
         before = at
 
 
+class _Gaps(NamedTuple):
+    """Cycles that the packer takes for a row of cells, and of these those behind its last cell."""
+
+    row: int
+    last: int
+
+
+@lru_cache(maxsize=1024)
+def _pack_gaps(cells: int, size: int, beat: int) -> _Gaps:
+    """For ``cells`` of ``size`` elements in beats of ``beat``: a cell is taken where less than a beat is left."""
+    gaps = [max(1, (cell * size % beat + size) // beat) for cell in range(cells - 1)]
+    last = -(-((cells - 1) * size % beat + size) // beat)
+    return _Gaps(sum(gaps) + last, last)
+
+
 @dataclass
 class _Halves:
     """When the halves of a double buffer become free: the earliest of the last two."""
@@ -90,16 +111,16 @@ class _Timing:
         inner = EngineLayout.features(hw, conv, of_output=False)
         self.feature = outer if nest.phase == "input_grad" else inner
         self.error = outer
-        if self.gradient:
-            self.result = EngineLayout.weights(hw, conv, raw)
-        else:
-            self.result = EngineLayout.features(hw, conv, of_output=nest.phase == "forward", raw=raw)
         self.kernel = conv.window.kernel[0] * conv.window.kernel[1]
+        self.mask_cycles = hw.channel_block if self.gradient and self.weights.group_set > 1 else 0
+        self.gaps = self._pack_gaps(raw)
+        self.packer_free = 0
 
     def run(self) -> int:
         # Times are the cycle in which a unit is in the state meant; the walkers are active from cycle 1 on.
         features, operands, sums = (_Halves([0, 0]) for _ in range(3))
-        load_a, load_b, compute, store = 2, 1, 1, 1
+        load_a = max(2, 1 - self.nest.column.start)  # the first column of the map is looked for
+        load_b = compute = store = 1
         ready_a = ready_b = 0
         last_sum = -self.hw.un
         for tile in _tiles(self.hw, self.nest, self.tiling):
@@ -108,11 +129,18 @@ class _Timing:
             begin = max(compute, ready_a, ready_b, sums.free_at() if tile.starts_sum else 0)
             end, last_sum = self._compute(tile, begin, last_sum)
             compute = end + 1
-            features.freed[-1] = operands.freed[-1] = end + 2 + _READ_DELAY
+            features.freed[-1] = operands.freed[-1] = end + 1 + _READ_DELAY
             if tile.ends_sum:
                 store, freed = self._store(tile, end, store)
                 sums.freed.append(freed)
-        return store + self._finish()
+        return self.packer_free + self.latency + _FINISH
+
+    def _pack_gaps(self, raw: bool) -> _Gaps:
+        hw = self.hw
+        cells, size = self.nest.column.result, hw.channel_block * hw.ub
+        if self.gradient:
+            cells, size = self.kernel * hw.channel_block, hw.channel_block
+        return _pack_gaps(cells, size * (hw.wide_bytes if raw else hw.operand_bytes), hw.beat_bytes)
 
     def _load_features(self, tile: _Tile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
         if tile.keeps_features:
@@ -157,27 +185,30 @@ class _Timing:
         return end, end
 
     def _store(self, tile: _Tile, end: int, start: int) -> tuple[int, int]:
-        """(Cycle in which the store is idle again, cycle from which the half is free.)"""
+        """(Cycle in which the store is idle again, cycle from which the half is free.)
+
+        The packer still gives the beats of a tile's last cell while the store prepares the next tile.
+        """
         hw, nest = self.hw, self.nest
         if self.gradient:
             arrives = end + 1 + _READ_DELAY + 1 + (hw.ub * hw.ur * hw.uc - 1).bit_length() + 2 + hw.un
         else:
             arrives = end + 1 + _READ_DELAY + 1 + (hw.un - 1).bit_length() + 2
         prepare = max(nest.row.first_class if tile.row == 0 else 0, nest.column.first_class)
-        wait = max(start + 2 + prepare, arrives + 1)
+        first_cell = max(start + 2 + prepare, arrives + 1) + 2
         if self.gradient:
-            cells = tile.m_blocks * tile.n_blocks * max(self.kernel * hw.channel_block, self.result.row_beats)
-            if self.weights.group_set > 1:
-                cells += tile.m_blocks * (hw.channel_block + 1) - 1
+            parts, rows, masks = tile.m_blocks, tile.n_blocks, self.mask_cycles
         else:
             first = nest.row.first_class
             top = max(tile.row * nest.row.classes - first, 0)
             bottom = min((tile.row + tile.rows) * nest.row.classes - first, nest.row.result)
-            row = max(nest.column.result, self.result.row_beats)
-            cells = tile.m_blocks * tile.b_blocks * (bottom - top) * row
-        done = wait + 1 + 1 + cells + 3
-        return done + 1, done + 1
-
-    def _finish(self) -> int:
-        """From the last cell in the packer to done_o."""
-        return self.latency + 5
+            parts, rows, masks = 1, tile.m_blocks * tile.b_blocks * (bottom - top), 0
+        if not masks:
+            parts, rows = 1, parts * rows
+        gaps = self.gaps
+        for part in range(parts):
+            first_cell += masks + bool(part and masks)
+            pushed = max(first_cell + _STORE_STAGES, self.packer_free) + rows * gaps.row - gaps.last
+            self.packer_free = pushed + gaps.last
+            first_cell = pushed - _STORE_STAGES + 1
+        return pushed + 3, pushed + 4
