@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 MAX_CYCLES = 10**9
+_DEFAULTS = {"--max-cycles": "100000", "--data": "shapes", "--rate-shift": "4"}
 MAX_LATENCY = 10**5
 
 Layers = Annotated[list[str] | None, typer.Option("--layer", metavar="NAME...", help="Layers to run; default: all.")]
@@ -45,13 +46,13 @@ OtherNetwork = Annotated[
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that dse emit wrote.")],
     layer: Layers = None,
-    max_cycles: MaxCycles = "100000",
+    max_cycles: MaxCycles = _DEFAULTS["--max-cycles"],
     latency: Latency = "1",
     stall: Stall = "0",
     seed: SeedOption = "1",
     train: Train = "",
-    data: TrainData = "shapes",
-    rate_shift: RateShift = "4",
+    data: TrainData = _DEFAULTS["--data"],
+    rate_shift: RateShift = _DEFAULTS["--rate-shift"],
     network: OtherNetwork = "",
     as_json: Json = False,
     quiet: Quiet = False,
@@ -59,6 +60,15 @@ def verify(
     """Check, lint, build and simulate emitted RTL, bit for bit against the golden model; exit 1 where it differs."""
     from dse.verify.dram import Dram
 
+    _check_together(
+        train,
+        {"--layer": " ".join(layer or ()), "--max-cycles": max_cycles},
+        {
+            "--data": data,
+            "--rate-shift": rate_shift,
+            "--network": network,
+        },
+    )
     if train:
         from dse.cli.verify_train import verify_train
 
@@ -90,6 +100,14 @@ def verify(
         print("interrupted: what was found so far is saved", file=sys.stderr)
         return INTERRUPTED
     return OK if result.exact else NOTHING_FEASIBLE
+
+
+def _check_together(train: str, without: Mapping[str, str], beside: Mapping[str, str]) -> None:
+    """Raise InputError for an option that would do nothing: ``without`` those without --train, ``beside`` with it."""
+    rule, allowed = ("does nothing beside --train", "no --train") if train else ("does nothing alone", "with --train N")
+    for name, value in (without if train else beside).items():
+        if value != _DEFAULTS.get(name, ""):
+            raise InputError(name, rule, value, allowed)
 
 
 def _write_pages(result: Verification, folder: Path) -> dict[str, str]:

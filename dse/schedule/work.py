@@ -91,7 +91,10 @@ class Work:
     ) -> None:  # fmt: skip
         """A phase of a convolution."""
         nest = self.convolutions[layer.name].nest(phase, self.hw.channel_block)
-        tiling = fit_tiling(self.hw, nest)
+        try:
+            tiling = fit_tiling(self.hw, nest)
+        except InputError as error:
+            raise InputError(f"layer {layer.name}", str(error)) from error
         shift = activation_shift(layer, self.hw.operand_bits)
         bases = Bases(a.base, b.base, o.base)
         fields = command(self.hw, nest, tiling, bases, shift=shift, raw=raw, relu=relu)
@@ -127,7 +130,10 @@ class Work:
         unit = self.hardware.pool
         if unit is None:
             raise InputError(f"layer {layer.name}", "this accelerator has no pool unit", layer.op)
-        words, cycles = pool_words(unit, asked), pool_cycles(unit, asked, self.latency)
+        try:
+            words, cycles = pool_words(unit, asked), pool_cycles(unit, asked, self.latency)
+        except InputError as error:
+            raise InputError(f"layer {layer.name}", str(error)) from error
         self.steps.append(Step(layer.name, phase, "pool", what, words, cycles, (a_space, *SPACES[:1] * 2), rule))
 
     def channel(
