@@ -12,7 +12,7 @@ CASES = (
     *(("nada_example", "nada", nodes, "nada", 4, 0.01, 10.0) for nodes in range(3, 10)),
     ("mobilenet_v2", "nada", 6, "nada", 1, 0.05, 120.0),
     ("resnet50", "mixed8", 8, "free", 4, 0.01, 10.0),
-    ("bert_base", "mixed8", 8, "free", 4, 0.3, 30.0),
+    ("bert_base", "mixed8", 8, "free", 4, 0.01, 30.0),
 )
 
 

@@ -40,7 +40,7 @@ def print_plan(content: Mapping[str, Any]) -> None:
             print(line)
         return
     print(f"  throughput {content['fps']:,.1f} fps, gap to the proven bound {share(content['gap'], '.2f')}")
-    print(f"  bound      {content['bound_fps']:,.1f} fps; {_bound(content['aggregate'], 'by sums')}")
+    print(f"  bound      {content['bound_fps']:,.1f} fps; {_bound(content['aggregate'], 'without the solver')}")
     print(f"  binding    {_resource(content['binding'])}: {content['binding']['where']}")
     print(f"  batch      {_batch(content['batch'])}")
     print(f"  search     {_search(content)}")
@@ -52,7 +52,7 @@ def print_plan(content: Mapping[str, Any]) -> None:
 
 def _nothing(content: Mapping[str, Any]) -> str:
     if content["bound_fps"] == 0 or any(p["status"] == "infeasible" for p in content["probes"]):
-        return f"does not fit: {_bound(content['aggregate'], 'bound by sums')}"
+        return f"does not fit: {_bound(content['aggregate'], 'bound without the solver')}"
     return f"no placement found in the time; {_search(content)}; undecided is not infeasible"
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from dse.cluster.hardware import Cluster, Node
-from dse.cluster.ram import layer_ram_bits
+from dse.cluster.ram import layer_ram_bits, second_operand_words
 from dse.cluster.reading import Reading
 from dse.cluster.stages import Stage, StageGraph
 from dse.cluster.unrolling import Bounds, OperatorBlocks, frontier, layer_bounds
@@ -76,7 +76,7 @@ class DemandTable:
 
     @cached_property
     def kept_elements(self) -> dict[str, int]:
-        """Elements a frame that each layer stores forward and reads backward."""
+        """Elements a frame that each layer stores forward and reads backward; of a product both operands."""
         kept = {op: {phase: (Pass(streams),) for phase, streams in _kept(op).items()} for op in OPERATIONS}
         kept |= {op: {"weight_grad": (Pass(("in",)),)} for op in MAC_OPERATIONS}
         work = Workload(self.graph.network, 1, self.precision)
@@ -85,6 +85,9 @@ class DemandTable:
         moved = dict.fromkeys((layer.name for layer in layers), 0)
         for number, count in zip(table.layer, table.moved, strict=True):
             moved[layers[int(number)].name] += int(count)
+        for layer in layers:
+            if layer.op == "matmul":
+                moved[layer.name] += second_operand_words(layer)
         return moved
 
     @cached_property

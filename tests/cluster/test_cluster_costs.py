@@ -15,6 +15,7 @@ from dse.cluster.bounds import aggregate_bound, largest_fps
 from dse.cluster.cluster_file import load_cluster
 from dse.cluster.demand import DemandTable
 from dse.cluster.planner import demand_table
+from dse.cluster.ram import layer_ram_bits, second_operand_words
 from dse.cluster.slicing import slice_groups
 from dse.cluster.stages import stage_graph
 from dse.cluster.unrolling import Bounds, OperatorBlocks, frontier
@@ -101,6 +102,17 @@ def test_learned_maps_have_no_source() -> None:
     graph = stage_graph(load_network("bert_base"))
     sources = {edge.target for edge in graph.edges}
     assert any(number not in sources for number in range(1, len(graph.stages)))
+
+
+def test_a_product_of_activations_holds_its_second_operand() -> None:
+    """BERT's scores: 128 queries of 768 elements meet 128 keys, 12 heads; keys and their gradient, double-buffered."""
+    demands = demand_table("bert_base", "mixed8", reading="free")[1]
+    layer = demands.graph.network["block0_scores"]
+    keys, channels = 128 * 768, 768 + 12 * 128
+    assert second_operand_words(layer) == keys
+    words = 2 * 2 * keys + 4 * channels
+    assert layer_ram_bits(layer, demands.precision, demands.reading) == 32 * words + 16_384
+    assert demands.kept_elements["block0_scores"] == 128 * 768 + keys, "queries and keys are kept for the gradients"
 
 
 def test_slices_take_what_the_whole_takes() -> None:
