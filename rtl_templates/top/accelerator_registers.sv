@@ -86,7 +86,7 @@ module accelerator_registers
   logic [NumControl-1:0]       written;
   logic [NumStatus-1:0][31:0]  status;
   logic [15:0]                 index_q;
-  logic [31:0]                 steps_q;
+  logic [31:0]                 steps_q, length_q, iterations_q;
   logic                        ignored_q;
   logic [2:0][63:0]            base;
   logic [2:0][AddrWidth-1:0]   base_q;
@@ -127,8 +127,8 @@ module accelerator_registers
   assign schedule_write_o = written[2] && !busy_i;
   assign schedule_index_o = index_q;
   assign schedule_word_o  = control[2];
-  assign length_o         = control[3];
-  assign iterations_o     = control[4];
+  assign length_o         = length_q;
+  assign iterations_o     = iterations_q;
   assign rate_shift_o     = control[5][5:0];
   assign seed_write_o     = written[6];
   assign seed_o           = control[6];
@@ -136,8 +136,13 @@ module accelerator_registers
   assign select_o         = control[15][15:0];
   assign unused           = ^{control[0][31:3], control[1][31:16], control[5][31:6], control[15][31:16], base, written};
 
-  // Where samples and targets lie moves on with the iterations.
+  // A start takes these as they are: what is written later is for the next one. Where samples and targets lie moves on
+  // with the iterations.
   always_ff @(posedge clk_i) begin
+    if (start_o && !busy_i) begin
+      length_q     <= control[3];
+      iterations_q <= control[4];
+    end
     for (int unsigned i = 0; i < 3; i++) begin
       if (start_o && !busy_i) base_q[i] <= base[i][AddrWidth-1:0];
     end

@@ -214,7 +214,8 @@ def test_a_start_while_busy_is_ignored_and_told(trainer: Trainer) -> None:
     registers(trainer).start()
     trainer.simulator.run(900)
     assert registers(trainer).busy
-    registers(trainer).bus.write(0, 1)
+    registers(trainer).start(7)  # nor does the number of iterations change under way
+    registers(trainer).bus.write(0x0C, 0)
     assert registers(trainer).ignored
     assert registers(trainer).error is None
     while registers(trainer).busy and not registers(trainer).waiting:
@@ -226,6 +227,7 @@ def test_a_start_while_busy_is_ignored_and_told(trainer: Trainer) -> None:
             trainer.simulator.run(100)
     assert registers(trainer).done
     assert registers(trainer).iteration == 1
+    registers(trainer).load(trainer.schedule.words())
     clean(trainer)
 
 
