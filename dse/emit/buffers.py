@@ -9,7 +9,7 @@ from dse.device import Device
 from dse.emit.chip import check_fits, fits
 from dse.engine import MOST_WORDS, EngineParameters, Tiling, buffer_words
 from dse.engine.layers import EngineLayer
-from dse.engine.resources import NOTHING, Resources, engine_resources
+from dse.engine.resources import NOTHING, Resources, buffer_rams, engine_resources, ram_resources
 from dse.errors import InputError
 from dse.rtl_shape import BUFFERS, RtlShape
 
@@ -57,7 +57,7 @@ def with_buffers(
     """
     check_fits(engine_resources(hw) + beside, device, hw.operand_bits, ("dsp",))
     least = _least(hw, layers)
-    given = {buffer: words for buffer, (_, words) in shape.depth.items()}
+    given = {buffer: min(words, MOST_WORDS) for buffer, (_, words) in shape.depth.items()}
     depth = {}
     for buffer, words in least.items():
         free = 1 << (max(LEAST_DEPTH, words) - 1).bit_length()
@@ -80,7 +80,9 @@ def resized(shape: RtlShape, hw: EngineParameters) -> tuple[Resized, ...]:
     for buffer, (name, words) in shape.depth.items():
         ours = _depths(hw)[buffer]
         if ours != words:
-            before, after = (engine_resources(_with(hw, {buffer: d}), buffers=(buffer,)).bram36 for d in (words, ours))
+            rams = [ram for ram in buffer_rams(hw) if ram.buffer == buffer]
+            point_rams = [replace(ram, depth=ram.depth // ours * words) for ram in rams]
+            before, after = (ram_resources(each).bram36 for each in (point_rams, rams))
             found.append(Resized(buffer, name, words, ours, after - before))
     return tuple(found)
 

@@ -7,7 +7,7 @@ import math
 from dse.device import Device
 from dse.emit.buffers import with_buffers
 from dse.emit.chip import units_resources, yosys_family
-from dse.engine import EngineParameters, fit_tiling
+from dse.engine import MOST_WORDS, EngineParameters, fit_tiling
 from dse.engine.layers import engine_layers
 from dse.errors import InputError
 from dse.rtl_shape import AXES, BUFFERS, RtlShape
@@ -49,7 +49,11 @@ def engine_parameters(
             channel_block=1 if shape.planar else math.gcd(lanes["m"], lanes["n"]),
             operand_bits=precision.bits,
             data_bits=_data_bits(device),
-            **{f"{buffer}_depth": shape.depth[buffer][1] for buffer in BUFFERS if buffer in shape.depth},
+            **{
+                f"{buffer}_depth": min(shape.depth[buffer][1], MOST_WORDS)
+                for buffer in BUFFERS
+                if buffer in shape.depth
+            },
         )
         units = least_hardware(workload.network, hw)
         beside = units_resources(units, schedule_depth, yosys_family(device.part))

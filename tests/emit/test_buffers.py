@@ -59,6 +59,14 @@ def test_a_buffer_is_deepened_to_what_the_layers_need(make_design: DesignMaker, 
     assert load_design(tmp_path)[0].resized == design.resized
 
 
+def test_a_buffer_beyond_the_rtls_deepest_is_shortened(make_design: DesignMaker) -> None:
+    point = {"tm": 1, "tn": 2, "ifm_words": 40000, "ofm_words": 512, "wei_words": 512}
+    design = make_design("channel", point, device="u250")
+    (features,) = design.resized
+    assert (features.point_words, features.words) == (40000, 32768)
+    assert features.bram36 == (64 - 79) / 2  # RAMB18 of 1,024 words of both bytes
+
+
 def test_long_buffers_are_shortened_where_the_board_is_small(make_design: DesignMaker) -> None:
     long = {"tm": 8, "tn": 8, "ifm_words": 32768, "ofm_words": 16384, "wei_words": 16384}
     design = make_design("channel", long, device="pynq_z1")

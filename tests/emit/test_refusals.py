@@ -21,7 +21,6 @@ WORDS = {"ifm_words": 2048, "ofm_words": 1024, "wei_words": 1024}
         ("channel", {"tm": 4, "tn": 4, **WORDS}, "fp32", "precision: the RTL has integer lanes only; got 'fp32'"),
         ("channel", {"tm": 4, "tn": 300, **WORDS}, "int8", "tn=300 (un)"),
         ("batch", {"t_b": 300, "t_i": 4}, "int8", "ub * ur * uc"),
-        ("channel", {"tm": 4, "tn": 4, **WORDS, "ifm_words": 40000}, "int8", "ifm_words=40000 (feature_depth)"),
     ],
 )
 def test_points(make_design: DesignMaker, family: str, point: dict[str, int], precision: str, text: str) -> None:
