@@ -39,6 +39,9 @@ _Batch = Annotated[str, typer.Option("--batch", "-b", metavar="BATCH", help="Sam
 _RateShift = Annotated[
     str, typer.Option("--rate-shift", metavar="N", help="Integers: largest step of a weight, 2^-N of its range.")
 ]
+_Optimiser = Annotated[
+    str, typer.Option("--optimiser", metavar="O", help="Integers: sgd, or momentum of 7/8; fp32 has momentum.")
+]
 _Rate = Annotated[str, typer.Option("--learning-rate", metavar="R", help="fp32: learning rate; momentum is 0.9.")]
 _Halve = Annotated[
     str, typer.Option("--halve-every", metavar="N", help="Epochs between halvings of the rates; default: a fifth.")
@@ -57,6 +60,7 @@ def train(
     epochs: _Epochs = "10",
     batch: _Batch = "32",
     rate_shift: _RateShift = "4",
+    optimiser: _Optimiser = "sgd",
     learning_rate: _Rate = "0.02",
     halve_every: _Halve = "",
     seed: _Seed = "0",
@@ -74,7 +78,9 @@ def train(
     every = whole("--halve-every", halve_every or str(-(-count // 5)), 1, MAX_EPOCHS)
     number = whole("--seed", seed, 0, MAX_SEED)
     schedule = Schedule(count, whole("--batch", batch, 1, MAX_BATCH), every, number)
-    arithmetics = _arithmetics(checked("--precision", precision, TRAINED), rate_shift, learning_rate, number)
+    momentum = checked("--optimiser", optimiser, ("sgd", "momentum")) == "momentum"
+    formats = checked("--precision", precision, TRAINED)
+    arithmetics = _arithmetics(formats, rate_shift, momentum, learning_rate, number)
     drawn = whole("--samples", samples, 1, MAX_SAMPLES)
     if output:
         check_file(output, ".json", "JSON", force)
@@ -93,7 +99,7 @@ def train(
     return OK
 
 
-def _arithmetics(precision: str, rate_shift: str, learning_rate: str, seed: int) -> list[Arithmetic]:
+def _arithmetics(precision: str, rate_shift: str, momentum: bool, learning_rate: str, seed: int) -> list[Arithmetic]:
     from dse.golden import FloatArithmetic, IntegerArithmetic
 
     try:
@@ -103,7 +109,7 @@ def _arithmetics(precision: str, rate_shift: str, learning_rate: str, seed: int)
     if not 0 < rate <= 1000:
         raise InputError("--learning-rate", "must be a number", learning_rate, "above 0, up to 1000")
     shift = whole("--rate-shift", rate_shift, 0, 31)
-    integers = [IntegerArithmetic(int(precision[3:]), shift, seed)] if precision != "fp32" else []
+    integers = [IntegerArithmetic(int(precision[3:]), shift, seed, momentum=momentum)] if precision != "fp32" else []
     return [*integers, FloatArithmetic(rate)]
 
 

@@ -25,7 +25,7 @@ from dse.registry import family_named
 from dse.schedule import Hardware, Schedule, build_schedule, least_hardware
 from dse.schedule.address_map import engine_tensors, plain_map
 from dse.schema import estimate_json, plain
-from dse.workload import PRECISIONS, Workload, precision_named
+from dse.workload import OPTIMISERS, PRECISIONS, Workload, optimiser_named, precision_named
 
 __all__ = ["DESIGN_FILE", "Design", "design_of", "load_design"]
 
@@ -55,7 +55,7 @@ class Design:
     @cached_property
     def hardware(self) -> Hardware:
         """The engine and the other units that the network needs."""
-        return least_hardware(self.workload.network, self.engine)
+        return least_hardware(self.workload, self.engine)
 
     @property
     def schedule(self) -> Schedule | None:
@@ -119,6 +119,7 @@ class Design:
                 },
                 "batch_size": self.workload.batch_size,
                 "precision": self.workload.precision.name,
+                "optimiser": self.workload.optimiser.name,
                 "device": device,
                 "family": self.family,
                 "reading": self.reading,
@@ -139,7 +140,8 @@ class Design:
 def design_of(choice: Choice, network: Network, device: Device) -> Design:
     """The design of a chosen point. Raises InputError where the RTL cannot realise it."""
     cell, model = choice.cell, family_named(choice.cell.family)
-    workload = Workload(network, cell.batch_size, precision_named(cell.precision))
+    optimiser = optimiser_named(cell.optimiser)
+    workload = Workload(network, cell.batch_size, precision_named(cell.precision), optimiser)
     shape = model.rtl_shape(choice.point)
     engine = engine_parameters(shape, workload, device)
     point = {name: np.asarray(value) for name, value in choice.point.items()}
@@ -161,7 +163,12 @@ def load_design(folder: Path) -> tuple[Design, dict[str, str]]:
         if content["format"] != _FORMAT:
             raise InputError(str(path), "has another format", content["format"], _FORMAT)
         design = Design(
-            Workload(_network(content["network"]), content["batch_size"], PRECISIONS[content["precision"]]),
+            Workload(
+                _network(content["network"]),
+                content["batch_size"],
+                PRECISIONS[content["precision"]],
+                OPTIMISERS[content["optimiser"]],
+            ),
             _device(content["device"]),
             content["family"],
             content["reading"],

@@ -12,7 +12,7 @@ from dse.golden.integer_layers import integer_operations
 from dse.golden.operation import Parameters
 from dse.golden.product import Array
 from dse.golden.rounding import Scaled, limit, normalise, shift_round
-from dse.golden.update import updated
+from dse.golden.update import updated, updated_with_momentum
 from dse.golden.xorshift import Xorshift32
 from dse.network import Layer
 
@@ -43,7 +43,8 @@ class IntegerArithmetic(Arithmetic):
     """int8 or int16 (``bits``) as in docs/training.md; ``rate_shift`` may be changed between iterations.
 
     ``layouts`` says how parameters are stored, by layer and parameter, for the order in which they draw random numbers;
-    row-major where it is silent.
+    row-major where it is silent. With ``momentum`` each parameter has a velocity of the same shape beside it
+    (``weight_velocity``).
     """
 
     def __init__(
@@ -52,10 +53,12 @@ class IntegerArithmetic(Arithmetic):
         rate_shift: int = 4,
         seed: int = 1,
         layouts: Mapping[tuple[str, str], Stored] | None = None,
+        momentum: bool = False,
     ) -> None:
         self.name = f"int{bits}"
         self.bits, self.rate_shift, self.random = bits, rate_shift, Xorshift32(seed)
         self.operations = integer_operations(bits)
+        self.momentum = momentum
         self._layouts = layouts or {}
 
     def encode(self, samples: Array) -> Array:
@@ -102,8 +105,13 @@ class IntegerArithmetic(Arithmetic):
         moved = dict(parameters)
         for name, gradient in gradients.items():
             draws = self._draws(layer, name, gradient.shape)
-            shift = self.rate_shift + (VECTOR_SHIFT if gradient.ndim == 1 else 0)
-            moved[name] = updated(parameters[name], gradient, shift, draws, self.bits)
+            shift, value = self.rate_shift + (VECTOR_SHIFT if gradient.ndim == 1 else 0), parameters[name]
+            if self.momentum:
+                key = f"{name}_velocity"
+                velocity = parameters.get(key, np.zeros(value.shape, np.int64))
+                moved[name], moved[key] = updated_with_momentum(value, velocity, gradient, shift, draws, self.bits)
+            else:
+                moved[name] = updated(value, gradient, shift, draws, self.bits)
         return moved
 
     def _draws(self, layer: Layer, name: str, shape: tuple[int, ...]) -> Array:

@@ -10,9 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from dse.golden.product import Array, magnitude
-from dse.golden.rounding import limit
+from dse.golden.rounding import limit, shift_round
 
-__all__ = ["stochastic_step", "updated"]
+__all__ = ["VELOCITY_BITS", "stochastic_step", "updated", "updated_with_momentum"]
+
+VELOCITY_BITS = 8
+"""Fraction bits of a velocity, below the unit of a weight."""
+MOMENTUM_SHIFT = 3
+"""A velocity loses 2^-3 of itself in each step: a momentum of 7/8."""
 
 
 def stochastic_step(gradient: Array, rate_shift: int, draws: Array, bits: int) -> Array:
@@ -41,3 +46,21 @@ def updated(weights: Array, gradient: Array, rate_shift: int, draws: Array, bits
     step = stochastic_step(gradient, rate_shift, draws, bits)
     moved: Array = np.clip(weights - step, -limit(bits), limit(bits)).astype(weights.dtype)
     return moved
+
+
+def updated_with_momentum(
+    weights: Array, velocity: Array, gradient: Array, rate_shift: int, draws: Array, bits: int
+) -> tuple[Array, Array]:
+    """(Weights, velocity) after one step; the velocity (int64) has ``VELOCITY_BITS`` fraction bits.
+
+    It loses 2^-3 of itself and gains the step, shifted as in ``stochastic_step`` but rounded to those fraction bits;
+    weights lose the velocity, stochastically rounded.
+    """
+    shift = magnitude(gradient).bit_length() + rate_shift - (bits - 1) - VELOCITY_BITS
+    most = limit(bits + VELOCITY_BITS)
+    step = np.clip(shift_round(gradient, shift), -most, most)
+    moved: Array = velocity - shift_round(velocity, MOMENTUM_SHIFT) + step
+    random = draws.astype(np.int64) & ((1 << VELOCITY_BITS) - 1)
+    applied = np.clip((moved + random) >> VELOCITY_BITS, -limit(bits), limit(bits))
+    changed: Array = np.clip(weights - applied, -limit(bits), limit(bits)).astype(weights.dtype)
+    return changed, moved

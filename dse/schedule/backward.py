@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from dse.engine import EngineLayout
+from dse.errors import InputError
 from dse.golden.integer import GUARD_BITS, VECTOR_SHIFT
 from dse.golden.integer_batch_norm import error_exponent
 from dse.golden.integer_layers import activation_shift
 from dse.golden.pooling import RECIPROCAL_BITS
+from dse.golden.update import VELOCITY_BITS
 from dse.network import Layer
 from dse.schedule.hardware import POOLS
 from dse.schedule.record import Rule
@@ -188,7 +191,21 @@ def _pool(work: Work, pending: _Errors, layer: Layer, error: Tensor) -> None:
 
 def _update(work: Work, layer: Layer, gradient: Tensor, parameter: Tensor, vector: bool = False) -> None:
     rule = Rule("step", extra=VECTOR_SHIFT if vector else 0, a=gradient.slot)
-    work.elementwise(layer, "update", f"update of {parameter.kind}", "update", gradient, parameter, parameter, rule)
+    what = f"update of {parameter.kind}"
+    if work.workload.optimiser.name == "sgd":
+        work.elementwise(layer, "update", what, "update", gradient, parameter, parameter, rule)
+        return
+    if not work.hardware.has_momentum:
+        raise InputError(
+            f"layer {layer.name}", "this accelerator keeps no velocities", work.workload.optimiser.name, "sgd"
+        )
+    layout = work.weights(layer, wide=True) if isinstance(gradient.layout, EngineLayout) else gradient.layout
+    velocity = work.tensors.add(f"{parameter.kind}_velocity", layer.name, layout)
+    work.elementwise(
+        layer, "update", f"velocity of {parameter.kind}", "momentum", gradient, velocity, velocity, rule,
+        shift=-VELOCITY_BITS,
+    )  # fmt: skip
+    work.elementwise(layer, "update", what, "update", velocity, parameter, parameter, shift=VELOCITY_BITS)
 
 
 _BACKWARD: Mapping[str, Callable[[Work, _Errors, Layer, Tensor], None]] = {

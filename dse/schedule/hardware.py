@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from dse.engine import EngineParameters
 from dse.errors import InputError
-from dse.network import Layer, Network
+from dse.network import Layer
 from dse.vector import PoolParameters
+from dse.workload import Workload
 
 __all__ = ["POOLS", "Hardware", "least_hardware", "least_port_bits"]
 
@@ -15,6 +16,8 @@ POOLS = ("max_pool", "avg_pool", "global_avg_pool")
 """Operations of the pool unit."""
 CHANNEL_OPERATIONS = ("bias", "batch_norm")
 """Operations of the channel unit, beside biases of convolutions."""
+MOMENTUM = "momentum"
+"""The optimiser with velocities."""
 _AHEAD = 2
 """Steps of the window, beyond one window, that the ring of rows can hold: loading and computing overlap."""
 
@@ -26,6 +29,7 @@ class Hardware:
     engine: EngineParameters
     pool: PoolParameters | None = None
     has_channel: bool = False
+    has_momentum: bool = False
 
     def __post_init__(self) -> None:
         """Raise InputError for a channel unit on a port that its RTL refuses."""
@@ -42,6 +46,7 @@ class Hardware:
             "PoolDepth": pool.depth if pool else 0,
             "PoolRowDepth": pool.row_depth if pool else 0,
             "ChannelUnit": int(self.has_channel),
+            "Momentum": int(self.has_momentum),
         }
 
 
@@ -50,15 +55,17 @@ def least_port_bits(engine: EngineParameters) -> int:
     return 8 * engine.wide_bytes
 
 
-def least_hardware(network: Network, engine: EngineParameters) -> Hardware:
-    """The units that ``network`` needs beside ``engine``, with the smallest memories that keep them busy.
+def least_hardware(workload: Workload, engine: EngineParameters) -> Hardware:
+    """The units that ``workload`` needs beside ``engine``, with the smallest memories that keep them busy.
 
     Without a channel unit where the port is too narrow for it.
     """
+    network = workload.network
     pools = [layer for layer in network.layers if layer.op in POOLS]
     has_channel = any(layer.bias or layer.op in CHANNEL_OPERATIONS for layer in network.layers)
     fits = engine.data_bits >= least_port_bits(engine)
-    return Hardware(engine, _pool(engine, pools) if pools else None, has_channel and fits)
+    has_momentum = workload.optimiser.name == MOMENTUM
+    return Hardware(engine, _pool(engine, pools) if pools else None, has_channel and fits, has_momentum)
 
 
 def _pool(engine: EngineParameters, layers: list[Layer]) -> PoolParameters:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.errors import InputError
 from dse.schedule.backward import backward_steps
 from dse.schedule.forward import forward_steps, loss_steps
 from dse.schedule.hardware import Hardware
@@ -19,6 +20,8 @@ from dse.workload import Workload
 
 __all__ = ["Schedule", "build_schedule", "sequencer_cycles"]
 
+OPTIMISERS = ("sgd", "momentum")
+"""What the elementwise unit updates parameters by."""
 _BEFORE, _AFTER = 4, 1
 """Cycles of the sequencer until a unit takes its command, once the record is loaded, and after the unit's end."""
 _LOAD = 1
@@ -102,8 +105,11 @@ def _words(step: Step) -> int:
 def build_schedule(workload: Workload, hardware: Hardware, latency: int = 1) -> Schedule:
     """The schedule of training ``workload`` on ``hardware``, predicted for a memory of ``latency`` cycles.
 
-    Raises InputError naming a layer that the units cannot do, or whose tile does not fit a buffer.
+    Raises InputError naming a layer that the units cannot do, or whose tile does not fit a buffer, and for an optimiser
+    without RTL.
     """
+    if workload.optimiser.name not in OPTIMISERS:
+        raise InputError("optimiser", "has no RTL", workload.optimiser.name, ", ".join(OPTIMISERS))
     work = Work.on(workload, hardware, latency)
     forward_steps(work)
     source, error = loss_steps(work)

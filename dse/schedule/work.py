@@ -104,13 +104,14 @@ class Work:
 
     def elementwise(
         self, layer: Layer, phase: str, what: str, kind: str, a: Tensor, b: Tensor | None, o: Tensor | None,
-        rule: Rule = NO_RULE, **flags: bool,
+        rule: Rule = NO_RULE, **flags: Any,
     ) -> None:  # fmt: skip
         """An operation on whole tensors; ``what`` says it in words."""
         image = replace(a.image, element_bytes=self.hw.operand_bytes)
         asked = Elementwise(
             kind, image, a.base, None if b is None else b.base, None if o is None else o.base,
-            a_wide=self.is_wide(a), o_wide=o is None or self.is_wide(o), **flags,
+            a_wide=self.is_wide(a), b_wide=b is not None and self.is_wide(b), o_wide=o is None or self.is_wide(o),
+            **flags,
         )  # fmt: skip
         spaces = (a.space, b.space if b else "tensors", o.space if o else "tensors")
         self.steps.append(

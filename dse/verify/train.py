@@ -14,6 +14,7 @@ from dse.golden.integer import Stored
 from dse.host import Accelerator
 from dse.layout.blocked import Array
 from dse.schedule import SPACES, Schedule, Tensor
+from dse.schedule.hardware import MOMENTUM
 from dse.verify.dram import Dram
 from dse.verify.simulator import Simulator
 
@@ -72,7 +73,8 @@ class Trainer:
             for kind in ("weight", "bias")
             if tensor.kind == kind
         }
-        self.arithmetic = IntegerArithmetic(hw.operand_bits, rate_shift, seed + 1, layouts)
+        momentum = schedule.workload.optimiser.name == MOMENTUM
+        self.arithmetic = IntegerArithmetic(hw.operand_bits, rate_shift, seed + 1, layouts, momentum)
         self.model = GoldenModel(network, self.arithmetic, seed)
         sizes = [schedule.tensors.size_bytes(space) for space in SPACES]
         ends = np.cumsum(sizes)
@@ -131,7 +133,7 @@ class Trainer:
             return golden.activations[name]
         if tensor.kind == "error":
             return golden.errors[name].values if name in golden.errors else None
-        if tensor.kind in ("weight", "bias"):
+        if tensor.kind in ("weight", "bias", "weight_velocity", "bias_velocity"):
             return self.model.parameters[name][tensor.kind]
         if tensor.kind in ("gradient", "bias_gradient"):
             return golden.gradients[name]["weight" if tensor.kind == "gradient" else "bias"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,7 @@ def verify_training(
 def _schedule(design: Design, settings: TrainSettings) -> Schedule:
     workload = design.workload
     if settings.network is not None:
-        workload = Workload(settings.network, workload.batch_size, workload.precision)
+        workload = replace(workload, network=settings.network)
     elif design.unscheduled:
         raise InputError("--train", f"the accelerator does not train this network: {design.unscheduled}")
     schedule = build_schedule(workload, design.hardware, settings.dram.latency + DMA_CYCLES)

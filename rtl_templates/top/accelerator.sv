@@ -25,6 +25,7 @@ module accelerator
   parameter int unsigned PoolDepth     = 1024, // cells of the pool unit's ring, 0 without the unit,
   parameter int unsigned PoolRowDepth  = 256,  // and of a row of indexes
   parameter int unsigned ChannelUnit   = 1,    // 0 without the unit
+  parameter int unsigned Momentum      = 0,    // 1 with velocities in the update
   parameter int unsigned ScheduleDepth = 1024, // words
   parameter int unsigned Slots         = 64,   // tensors with an exponent
   parameter int unsigned Counters      = 128,  // of cycles
@@ -295,7 +296,8 @@ module accelerator
   elementwise_unit #(
     .OperandWidth(OperandWidth),
     .DataWidth   (DataWidth),
-    .AddrWidth   (AddrWidth)
+    .AddrWidth   (AddrWidth),
+    .HasMomentum (Momentum != 0)
   ) u_elementwise (
     .clk_i,
     .rst_ni,

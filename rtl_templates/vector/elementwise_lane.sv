@@ -9,6 +9,7 @@ module elementwise_lane
   import elementwise_pkg::*;
 #(
   parameter int unsigned OperandWidth = 8,
+  parameter bit          HasMomentum  = 1'b0,
   localparam int unsigned WideWidth   = 4 * OperandWidth
 ) (
   input  logic                    clk_i,
@@ -21,7 +22,7 @@ module elementwise_lane
   input  logic signed [7:0]       shift_b_i,
   input  logic [31:0]             random_i,
   input  logic [WideWidth-1:0]    a_i,
-  input  logic [OperandWidth-1:0] b_i,
+  input  logic [WideWidth-1:0]    b_i, // narrow but for Momentum
   output logic [WideWidth-1:0]    y_o
 );
 
@@ -31,7 +32,7 @@ module elementwise_lane
 
   logic signed [OperandWidth-1:0] pass, step, pass_q, step_q, b_q;
   logic signed [GuardWide-1:0]    guarded_a, guarded_b, guarded_a_q, guarded_b_q;
-  logic signed [WideWidth-1:0]    a_q, y;
+  logic signed [WideWidth-1:0]    a_q, velocity_q, y;
   logic signed [8:0]              down_a, down_b;
 
   requantise #(
@@ -70,7 +71,7 @@ module elementwise_lane
     .InWidth (GuardWide),
     .OutWidth(GuardWide)
   ) u_guarded_b (
-    .value_i({b_i[OperandWidth-1], b_i, Guard'(0)}),
+    .value_i({b_i[OperandWidth:0], Guard'(0)}),
     .shift_i(down_b > 9'sd127 ? 8'sd127 : down_b[7:0]),
     .value_o(guarded_b)
   );
@@ -82,8 +83,29 @@ module elementwise_lane
       guarded_a_q <= guarded_a;
       guarded_b_q <= guarded_b;
       a_q         <= a_i;
-      b_q         <= b_i;
+      b_q         <= b_i[OperandWidth-1:0];
     end
+  end
+
+  if (HasMomentum) begin : gen_momentum
+    logic signed [OperandWidth+VelocityBits-1:0] fine;
+    logic signed [WideWidth-1:0]                 lost, velocity;
+
+    requantise #(
+      .InWidth (WideWidth),
+      .OutWidth(OperandWidth + VelocityBits)
+    ) u_fine (
+      .value_i(a_i),
+      .shift_i(shift_a_i),
+      .value_o(fine)
+    );
+    assign velocity = signed'(b_i);
+    assign lost     = (velocity >>> MomentumShift) + signed'(WideWidth'(velocity[MomentumShift-1]));
+    always_ff @(posedge clk_i) if (en_i) velocity_q <= velocity - lost + WideWidth'(fine);
+  end else begin : gen_no_momentum
+    logic unused;
+    assign unused     = ^b_i;
+    assign velocity_q = '0;
   end
 
   function automatic logic signed [WideWidth-1:0] clip(logic signed [WideWidth-1:0] value);
@@ -97,6 +119,7 @@ module elementwise_lane
       Sum:     y = WideWidth'(guarded_a_q) + WideWidth'(guarded_b_q);
       Differ:  y = WideWidth'(guarded_a_q) - WideWidth'(guarded_b_q);
       Update:  y = WideWidth'(b_q) - WideWidth'(step_q);
+      Momentum: y = velocity_q;
       default: y = o_wide_i ? a_q : WideWidth'(pass_q);
     endcase
     if (!o_wide_i) y = clip(y);

@@ -13,6 +13,7 @@ module elementwise_unit
   parameter int unsigned OperandWidth = 8,
   parameter int unsigned DataWidth    = 64,
   parameter int unsigned AddrWidth    = 32,
+  parameter bit          HasMomentum  = 1'b0, // the kind Momentum
   localparam int unsigned Lanes       = DataWidth / OperandWidth
 ) (
   input  logic                              clk_i,
@@ -69,8 +70,18 @@ module elementwise_unit
   assign run_n = run_q;
 
   elementwise_t      cmd_q;
-  logic signed [7:0] shift_a_q, shift_b_q;
+  logic signed [7:0] shift_in_q, shift_a_q, shift_b_q;
   logic              busy_q, taken, finished, ask_a_q, ask_b_q, ask_w_q, written_q;
+
+  logic signed [8:0] shift_sum; // held to 8 bits
+  logic signed [7:0] shift_a;
+
+  assign shift_sum = 9'(shift_in_q) + 9'(cmd_q.shift);
+  always_comb begin
+    shift_a = shift_sum[7:0];
+    if (shift_sum > 9'sd127) shift_a = 8'sd127;
+    if (shift_sum < -9'sd128) shift_a = -8'sd128;
+  end
 
   assign cmd_ready_o = !busy_q && run_q;
   assign taken       = cmd_valid_i && cmd_ready_o;
@@ -78,9 +89,10 @@ module elementwise_unit
   always_ff @(posedge clk_i) begin
     if (taken) begin
       cmd_q     <= elementwise_command(cmd_i);
-      shift_a_q <= shift_a_i;
+      shift_in_q <= shift_a_i;
       shift_b_q <= shift_b_i;
     end
+    shift_a_q <= shift_a; // long before the first element
   end
 
   // One DMA command a stream.
@@ -119,13 +131,13 @@ module elementwise_unit
   end
 
   // Operands.
-  logic                      a_valid, advance, operands, enable, scatter_ready;
-  logic [3:0][DataWidth-1:0] a_group;
+  logic                      a_valid, b_valid, advance, operands, enable, scatter_ready;
+  logic [3:0][DataWidth-1:0] a_group, b_group;
 
   wide_gather #(
     .DataWidth (DataWidth),
     .CountWidth(CountWidth)
-  ) u_gather (
+  ) u_gather_a (
     .clk_i,
     .rst_ni       (run_n),
     .wide_i       (cmd_q.a_wide),
@@ -139,23 +151,43 @@ module elementwise_unit
     .group_o      (a_group)
   );
 
-  assign operands       = a_valid && (b_data_valid_i || !cmd_q.uses_b);
-  assign advance        = operands && enable;
-  assign b_data_ready_o = advance && cmd_q.uses_b;
+  wide_gather #(
+    .DataWidth (DataWidth),
+    .CountWidth(CountWidth)
+  ) u_gather_b (
+    .clk_i,
+    .rst_ni       (run_n),
+    .wide_i       (cmd_q.b_wide),
+    .groups_i     (cmd_q.groups),
+    .last_beats_i (cmd_q.last_beats),
+    .data_valid_i (b_data_valid_i),
+    .data_ready_o (b_data_ready_o),
+    .data_i       (b_data_i),
+    .group_valid_o(b_valid),
+    .group_ready_i(advance && cmd_q.uses_b),
+    .group_o      (b_group)
+  );
 
-  logic [Lanes-1:0][WideWidth-1:0]    a_wide, a_q, y;
-  logic [Lanes-1:0][OperandWidth-1:0] a_narrow, b_q;
+  assign operands = a_valid && (b_valid || !cmd_q.uses_b);
+  assign advance  = operands && enable;
+
+  logic [Lanes-1:0][WideWidth-1:0]    a_wide, b_wide, a_q, b_q, y;
+  logic [Lanes-1:0][OperandWidth-1:0] a_narrow, b_narrow;
   logic                               valid1_q, valid2_q, valid3_q;
 
-  logic [Lanes-1:0][WideWidth-1:0] wide_lanes;
+  logic [Lanes-1:0][WideWidth-1:0] wide_lanes, b_wide_lanes;
 
   assign a_narrow   = a_group[0];
   assign wide_lanes = a_group;
+  assign b_narrow     = b_group[0];
+  assign b_wide_lanes = b_group;
   for (genvar i = 0; i < Lanes; i++) begin : gen_lane
     assign a_wide[i] = cmd_q.a_wide ? wide_lanes[i] : WideWidth'(signed'(a_narrow[i]));
+    assign b_wide[i] = cmd_q.b_wide ? b_wide_lanes[i] : WideWidth'(signed'(b_narrow[i]));
 
     elementwise_lane #(
-      .OperandWidth(OperandWidth)
+      .OperandWidth(OperandWidth),
+      .HasMomentum (HasMomentum)
     ) u_lane (
       .clk_i,
       .en_i     (enable),
@@ -181,7 +213,7 @@ module elementwise_unit
   always_ff @(posedge clk_i) begin
     if (advance) begin
       a_q <= a_wide;
-      b_q <= b_data_i;
+      b_q <= b_wide;
     end
   end
 

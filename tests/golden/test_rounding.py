@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.golden.rounding import Scaled, divide, limit, normalise, requantise, shift_round
-from dse.golden.update import stochastic_step, updated
+from dse.golden.update import stochastic_step, updated, updated_with_momentum
 from dse.golden.xorshift import Xorshift32, leap, step
 from dse.layout import BlockedLayout
 
@@ -123,6 +123,23 @@ def test_weights_stay_in_range_and_in_their_type() -> None:
     assert moved.dtype == np.int8
     assert moved.tolist() == [127, -127, 100]
     assert updated(weights, np.zeros(3, np.int64), 0, Xorshift32(1).draw(3), 8).tolist() == weights.tolist()
+
+
+def test_a_velocity_loses_an_eighth_and_gains_the_step() -> None:
+    """By hand: the largest gradient, 64, steps by 64 * 2^8 / 2^(7 + 4 - 7) = 1024 in units of 2^-8, that is by 4."""
+    weights, gradient = np.array([10, -10, 0], np.int8), np.array([64, -32, 0])
+    velocity = np.array([800, 0, -12])
+    moved, after = updated_with_momentum(weights, velocity, gradient, 4, np.array([0, 255, 11], np.uint32), 8)
+    assert after.tolist() == [800 - 100 + 1024, -512, -12 + 1]  # R(-12, 3) = -1: ties go up
+    assert moved.tolist() == [10 - 1724 // 256, -10 - (-512 + 255) // 256, 0]
+
+
+def test_a_constant_gradient_ends_at_eight_steps() -> None:
+    weights, velocity, random = np.zeros(2, np.int8), np.zeros(2, np.int64), Xorshift32(3)
+    for _ in range(100):
+        _, velocity = updated_with_momentum(weights, velocity, np.array([1000, -1000]), 5, random.draw(2), 8)
+    step = 1000 / 2 ** (10 + 5 - 7)
+    assert velocity.tolist() == pytest.approx([8 * step * 256, -8 * step * 256], rel=0.01)
 
 
 def test_draws_go_to_weights_in_the_order_of_storage() -> None:

@@ -59,7 +59,7 @@ module elementwise_harness
   );
 
   elementwise_unit #(
-    .OperandWidth(OperandWidth), .DataWidth(DataWidth), .AddrWidth(AddrWidth)
+    .OperandWidth(OperandWidth), .DataWidth(DataWidth), .AddrWidth(AddrWidth), .HasMomentum(1'b1)
   ) u_unit (
     .clk_i, .rst_ni, .clear_i, .cmd_valid_i, .cmd_ready_o, .cmd_i(cmd_i[ElementwiseWords-1:0]),
     .shift_a_i(cmd_i[Words-2][7:0]), .shift_b_i(cmd_i[Words-1][7:0]), .done_o, .scale_o,

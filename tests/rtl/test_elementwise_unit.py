@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from dse.golden.rounding import limit, requantise, shift_round
-from dse.golden.update import stochastic_step
+from dse.golden.update import stochastic_step, updated_with_momentum
 from dse.golden.xorshift import Xorshift32
 from dse.layout import RowImage
 from dse.vector import ELEMENTWISE_FIELDS, Elementwise, elementwise_cycles, elementwise_words
@@ -67,32 +67,58 @@ def _operand(rng: np.random.Generator, shape: tuple[int, ...], bits: int, wide: 
     return rng.integers(-most, most, shape, endpoint=True)
 
 
-CASES = ("requantise", "relu", "mask", "normalise and mask", "scale", "add", "add relu", "gather", "differ", "update")
+CASES = (
+    "requantise",
+    "relu",
+    "mask",
+    "normalise and mask",
+    "scale",
+    "add",
+    "add relu",
+    "gather",
+    "differ",
+    "update",
+    "momentum",
+)
+
+
+_KINDS = {"add": "sum", "add relu": "sum", "gather": "sum"}
 
 
 def make_job(case: str, bits: int, beat: int, seed: int) -> Job:
     rng = np.random.default_rng(seed)
     shape, block = SHAPES[seed % len(SHAPES)], BLOCKS[seed % len(BLOCKS)]
     image = RowImage.maps(shape, block, bits // 8, beat // 8)
-    wide_a = case in ("requantise", "normalise and mask", "scale", "update")
-    wide_o = case in ("gather", "differ", "scale")
+    wide_a = case in ("requantise", "normalise and mask", "scale", "update", "momentum")
+    wide_b, wide_o = case == "momentum", case in ("gather", "differ", "scale", "momentum")
     uses_b = case not in ("requantise", "relu", "scale")
     a, b = _operand(rng, shape, bits, wide_a), _operand(rng, shape, bits, wide=False)
+    if wide_b:  # velocities, about eight of the largest steps
+        b = rng.integers(-(1 << bits + 11), 1 << bits + 11, shape)
     length = int(np.abs(a).max()).bit_length()
     shift_a = {"requantise": int(rng.integers(-9, 33)), "normalise and mask": length - (bits - 1), "update": length - 3}
+    shift_a["momentum"] = length - 3
     shifts = [shift_a.get(case, 0), 0]
     if case == "gather":
         shifts = [-8, int(rng.integers(-8, 30))][:: 1 if seed % 2 else -1]
-    kind = {"add": "sum", "add relu": "sum", "gather": "sum", "differ": "differ", "update": "update"}.get(case, "pass")
-    room = [image.size_bytes * 4, image.size_bytes, image.size_bytes * 4]
+    kind = {
+        "add": "sum",
+        "add relu": "sum",
+        "gather": "sum",
+        "differ": "differ",
+        "update": "update",
+        "momentum": "momentum",
+    }.get(case, "pass")
+    room = [image.size_bytes * 4] * 3
     at = np.cumsum([64, *room])
     command = Elementwise(
         kind, image, int(at[0]), int(at[1]) if uses_b else None, None if case == "scale" else int(at[2]),
-        a_wide=wide_a, o_wide=wide_o, masks="mask" in case, relu="relu" in case,
+        a_wide=wide_a, b_wide=wide_b, o_wide=wide_o, shift=-8 if wide_b else 0, masks="mask" in case,
+        relu="relu" in case,
     )  # fmt: skip
     wide = command.wide
     memory = rng.integers(0, 256, int(at[3]) + 64, dtype=np.uint8)
-    for place, data in ((at[0], (wide if wide_a else image).pack(a)), (at[1], image.pack(b))):
+    for place, data in ((at[0], (wide if wide_a else image).pack(a)), (at[1], (wide if wide_b else image).pack(b))):
         memory[place : place + len(data)] = np.frombuffer(data, np.uint8)
     result, want = _golden(case, image, a, b, shifts, bits), memory.copy()
     if result is not None:
@@ -117,6 +143,9 @@ def _golden(case: str, image: RowImage, a: Ints, b: Ints, shifts: list[int], bit
         return shift_round(a, shifts[0]) + shift_round(b, shifts[1])
     if case == "differ":
         return a - b
+    if case == "momentum":
+        draws = np.zeros(a.shape, np.uint32)
+        return updated_with_momentum(np.zeros(a.shape, np.int8), b, a, 4, draws, bits)[1]
     if case == "update":
         draws = Xorshift32(1).draw(image.size_bytes // image.element_bytes)
         rate = 4  # the shift is that of a step of 2^-4 of the range
@@ -133,7 +162,7 @@ def _shifted(job: Job, shift: int) -> Job:
 def _made(case: str, name: str, seed: int) -> Job:
     bits, beat = SETTINGS[name]
     job = make_job(case, bits, beat, seed)
-    if case == "update":  # shift = length + rate - (bits - 1)
+    if case in ("update", "momentum"):  # shift = length + rate - (bits - 1)
         length = int(job.words[-2].astype(np.int32)) + 3
         job = _shifted(job, length + 4 - (bits - 1))
     return job
@@ -189,11 +218,11 @@ def test_fields_are_those_of_the_rtl() -> None:
     words = dict(re.findall(r"c\.(\w+) += .*word\[(\d+)\]", text))
     flags = re.findall(r"c\.(\w+) += word\[1\]\[(\d+)\]", text)
     assert [name for name, _ in sorted(flags, key=lambda pair: int(pair[1]))] == [
-        "a_wide", "o_wide", "uses_b", "masks", "relu", "discards",
+        "a_wide", "o_wide", "uses_b", "masks", "relu", "discards", "b_wide",
     ]  # fmt: skip
     order = {int(word): name for name, word in words.items() if int(word) != 1}
     assert [order.get(i, "flags") for i in range(len(ELEMENTWISE_FIELDS))] == list(ELEMENTWISE_FIELDS)
-    assert [name.lower() for name in re.findall(r"(\w+) += 2'd\d", text)] == list(KINDS)
+    assert [name.lower() for name in re.findall(r"(\w+) += 3'd\d", text)] == list(KINDS)
 
 
 def test_it_is_free_of_warnings(tmp_path: Path) -> None:
