@@ -55,7 +55,7 @@ class Design:
     @cached_property
     def hardware(self) -> Hardware:
         """The engine and the other units that the network needs."""
-        return least_hardware(self.workload, self.engine)
+        return least_hardware(self.workload.network, self.engine, self.workload.optimiser.name)
 
     @property
     def schedule(self) -> Schedule | None:

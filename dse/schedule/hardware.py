@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from dse.engine import EngineParameters
 from dse.errors import InputError
-from dse.network import Layer
+from dse.network import Layer, Network
 from dse.vector import PoolParameters
-from dse.workload import Workload
 
 __all__ = ["POOLS", "Hardware", "least_hardware", "least_port_bits"]
 
@@ -55,16 +54,15 @@ def least_port_bits(engine: EngineParameters) -> int:
     return 8 * engine.wide_bytes
 
 
-def least_hardware(workload: Workload, engine: EngineParameters) -> Hardware:
-    """The units that ``workload`` needs beside ``engine``, with the smallest memories that keep them busy.
+def least_hardware(network: Network, engine: EngineParameters, optimiser: str = "sgd") -> Hardware:
+    """The units that ``network`` needs beside ``engine``, with the smallest memories that keep them busy.
 
     Without a channel unit where the port is too narrow for it.
     """
-    network = workload.network
     pools = [layer for layer in network.layers if layer.op in POOLS]
     has_channel = any(layer.bias or layer.op in CHANNEL_OPERATIONS for layer in network.layers)
     fits = engine.data_bits >= least_port_bits(engine)
-    has_momentum = workload.optimiser.name == MOMENTUM
+    has_momentum = optimiser == MOMENTUM
     return Hardware(engine, _pool(engine, pools) if pools else None, has_channel and fits, has_momentum)
 
 

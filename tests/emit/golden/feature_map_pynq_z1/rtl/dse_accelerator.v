@@ -96,6 +96,7 @@ module dse_accelerator (
     .PoolDepth    (256),
     .PoolRowDepth (16),
     .ChannelUnit  (0),
+    .Momentum     (0),
     .AddrWidth    (40),
     .ScheduleDepth(2048),
     .Slots        (64),
