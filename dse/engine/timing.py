@@ -22,6 +22,8 @@ _READ_DELAY = 3
 """From the registers of a step to the lanes (``ReadDelay`` of conv_engine.sv)."""
 _STORE_STAGES = 3
 """From a cell's address to the packer (result_store.sv)."""
+_PAGE_BYTES, _BURST_BEATS = 4096, 256
+"""The longest burst (ARM IHI 0022, A3.4.1), as burst_split.sv cuts them."""
 _FINISH = 6
 """From the packer's last beat to ``done_o``, beside the memory's latency."""
 
@@ -92,18 +94,23 @@ class _Halves:
         return self.freed[-2]
 
 
-def command_cycles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int = 1, raw: bool = False) -> int:
+def command_cycles(
+    hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int = 1, raw: bool = False, bursts: int = 0
+) -> int:
     """Cycles from the acceptance of a command to done_o.
 
     ``latency`` is the memory's: cycles from the one after a DMA command is taken to its first beat, and from the last
-    beat written to its response.
+    beat written to its response. ``bursts`` are how many a read DMA has under way, 0 for any number: short ones do not
+    cover a long latency.
     """
-    return _Timing(hw, nest, tiling, latency, raw).run()
+    return _Timing(hw, nest, tiling, latency, raw, bursts).run()
 
 
 class _Timing:
-    def __init__(self, hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int, raw: bool) -> None:
-        self.hw, self.nest, self.tiling, self.latency = hw, nest, tiling, latency
+    def __init__(
+        self, hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int, raw: bool, bursts: int
+    ) -> None:
+        self.hw, self.nest, self.tiling, self.latency, self.bursts = hw, nest, tiling, latency, bursts
         self.gradient = nest.phase == "weight_grad"
         conv = nest.conv
         self.weights = EngineLayout.weights(hw, conv)
@@ -153,7 +160,7 @@ class _Timing:
         load = 0
         if rows:
             row = max(self.feature.row_beats, self.nest.column.operand)
-            load = rows * tile.n_blocks * tile.b_blocks * row + 2 + self.latency
+            load = self._burst_cycles(tile.n_blocks * tile.b_blocks, rows * self.feature.row_beats, rows * row)
         done = wait + 1 + load
         halves.freed.append(1 << 60)
         return done + 1, done + 1
@@ -164,12 +171,24 @@ class _Timing:
         wait = max(start + 1, halves.free_at())
         if self.gradient:
             row = max(self.error.row_beats, self.nest.conv.out_size[1])
-            load = tile.m_blocks * tile.b_blocks * tile.rows * row
+            load = self._burst_cycles(tile.m_blocks * tile.b_blocks, tile.rows * self.error.row_beats, tile.rows * row)
         else:
-            load = tile.m_blocks * tile.n_blocks * max(self.weights.row_beats, self.kernel * self.hw.channel_block)
-        done = wait + 1 + load + 2 + self.latency
+            row = max(self.weights.row_beats, self.kernel * self.hw.channel_block)
+            load = self._burst_cycles(tile.m_blocks * tile.n_blocks, self.weights.row_beats, row)
+        done = wait + 1 + load
         halves.freed.append(1 << 60)
         return done + 1, done + 1
+
+    def _burst_cycles(self, commands: int, beats: int, cycles: int) -> int:
+        """Cycles to read ``commands`` of ``beats`` each, which are taken in ``cycles``."""
+        bursts = -(-beats * self.hw.beat_bytes // _PAGE_BYTES)
+        bursts = max(bursts, -(-beats // _BURST_BEATS)) * commands
+        total = commands * cycles
+        waits = 0
+        if self.bursts:  # a burst is asked for when the one so many before it has come
+            covered = (self.bursts - 1) * total // bursts
+            waits = (bursts - 1) // self.bursts * max(self.latency - covered, 0)
+        return total + waits + 2 + self.latency
 
     def _compute(self, tile: _Tile, begin: int, last_sum: int) -> tuple[int, int]:
         """Cycle of the last step of a tile that begins in cycle ``begin``, and of its last sum."""

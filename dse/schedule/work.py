@@ -35,6 +35,10 @@ from dse.workload import Workload
 __all__ = ["Work", "pooling"]
 
 
+_BURSTS = 8
+"""Bursts that a read DMA has under way (``MaxOutstanding`` of dma_read.sv)."""
+
+
 @dataclass
 class Work:
     """What is being built: the graph, tensors, and steps so far. ``latency`` is that of the memory, for predictions."""
@@ -98,7 +102,7 @@ class Work:
         shift = activation_shift(layer, self.hw.operand_bits)
         bases = Bases(a.base, b.base, o.base)
         fields = command(self.hw, nest, tiling, bases, shift=shift, raw=raw, relu=relu)
-        cycles = command_cycles(self.hw, nest, tiling, self.latency, raw) - 1  # done_o is high in the last one
+        cycles = command_cycles(self.hw, nest, tiling, self.latency, raw, _BURSTS) - 1  # done_o is high in the last one
         spaces = (a.space, b.space, o.space)
         self.steps.append(Step(layer.name, phase, "engine", phase, command_words(fields), cycles, spaces, rule))
 
