@@ -8,6 +8,7 @@ from dse.engine import EngineParameters
 from dse.errors import InputError
 from dse.network import Layer, Network
 from dse.vector import PoolParameters
+from dse.vector.pool_hardware import DEEPEST
 
 __all__ = ["POOLS", "Hardware", "least_hardware", "least_port_bits"]
 
@@ -74,9 +75,10 @@ def _pool(engine: EngineParameters, layers: list[Layer]) -> PoolParameters:
         windows = -(-layer.kernel[0] // layer.stride[0])
         backward = min(windows + _AHEAD, out_height) * out_width
         depth, row_depth = max(depth, forward, backward, width), max(row_depth, out_width)
-    return PoolParameters(
-        engine.ub, engine.channel_block, engine.operand_bits, _power(depth), _power(row_depth), engine.data_bits
-    )
+    depth, row_depth = (
+        _power(min(cells, DEEPEST)) for cells in (depth, row_depth)
+    )  # a layer beyond is refused by name
+    return PoolParameters(engine.ub, engine.channel_block, engine.operand_bits, depth, row_depth, engine.data_bits)
 
 
 def _power(value: int) -> int:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from dse.errors import InputError
 
-__all__ = ["PoolParameters"]
+__all__ = ["DEEPEST", "PoolParameters"]
 
-_DEEPEST = 32768
+DEEPEST = 32768
+"""Cells of the largest ring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class PoolParameters:
             raise InputError(
                 "pool unit parameter operand_bits", "is not a width of operands", self.operand_bits, "8, 16"
             )
-        limits = {"depth": (4, _DEEPEST), "row_depth": (4, _DEEPEST), "data_bits": (32, 1024)}
+        limits = {"depth": (4, DEEPEST), "row_depth": (4, DEEPEST), "data_bits": (32, 1024)}
         for name, (low, high) in limits.items():
             value = getattr(self, name)
             if not low <= value <= high or value & (value - 1):

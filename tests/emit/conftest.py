@@ -42,8 +42,16 @@ def make_design(result: ResultSet) -> DesignMaker:
         device: str = "zcu102",
         network: str = "lenet10",
         batch_size: int = 4,
+        optimiser: str = "sgd",
     ) -> Design:
-        cell = replace(result.cells[0], family=family, precision=precision, batch_size=batch_size, reading="")
+        cell = replace(
+            result.cells[0],
+            family=family,
+            precision=precision,
+            batch_size=batch_size,
+            reading="",
+            optimiser=optimiser,
+        )
         return design_of(Choice(cell, "by hand", point), dse.load_network(network), dse.load_device(device))
 
     return make

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dse.errors import InputError
 from dse.verify.dram import Dram
 from tests.emit.training_bench import PRESETS, Open, offs
 from tests.schedule.made_networks import NETWORKS
@@ -48,3 +49,18 @@ def test_training_goes_on_for_many_iterations_and_the_loss_falls(opened: Open) -
     assert all(row.exact for row in rows)
     losses = [row.loss for row in rows]
     assert sum(losses[-3:]) < sum(losses[:3])  # the same three batches, seen ten times
+
+
+@pytest.mark.parametrize("preset", ["channel", "hybrid"])
+def test_velocities_are_kept_where_the_accelerator_has_momentum(opened: Open, preset: str) -> None:
+    schedule, rows = opened(preset).train(NETWORKS["residual"], 4, count=4, optimiser="momentum")
+    assert [row.differences for row in rows] == [()] * 4
+    assert {tensor.kind for tensor in schedule.tensors} >= {"weight_velocity", "bias_velocity"}
+    found = offs(schedule, rows[-1])
+    assert abs(found.total) <= TOTAL
+    assert max(map(abs, found.layers.values())) <= LAYER, found.layers
+
+
+def test_an_accelerator_without_momentum_refuses_it(opened: Open) -> None:
+    with pytest.raises(InputError, match="this accelerator keeps no velocities; got .momentum"):
+        opened("batch").schedule(NETWORKS["residual"], 4, optimiser="momentum")

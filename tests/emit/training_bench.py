@@ -24,15 +24,15 @@ __all__ = ["PRESETS", "Bench", "Offs", "Open", "offs", "samples"]
 WORDS = {"ifm_words": 512, "ofm_words": 512, "wei_words": 512}
 PRESETS: dict[str, tuple[str, dict[str, int], dict[str, Any]]] = {
     "batch": ("batch", {"t_b": 4, "t_i": 4}, {}),
-    "channel": ("channel", {"tm": 4, "tn": 4, **WORDS}, {}),
+    "channel": ("channel", {"tm": 4, "tn": 4, **WORDS}, {"optimiser": "momentum"}),
     "feature_map": ("feature_map", {"tf_rows": 2, "tf_cols": 3, "tm": 2, **WORDS}, {}),
     "hybrid": (
         "hybrid",
         {"layout": 3, "ub": 3, "um": 3, "un": 6, "ur": 1, "uc": 2, **WORDS},
-        {"precision": "int16"},
+        {"precision": "int16", "optimiser": "momentum"},
     ),
 }
-"""Name -> family, point, number format and board."""
+"""Name -> family, point, and what else the design is of; one with momentum also trains without."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Bench:
     folder: Path
     library: Path
 
-    def schedule(self, network: Network, batch_size: int, dram: Dram | None = None) -> Schedule:
+    def schedule(self, network: Network, batch_size: int, dram: Dram | None = None, optimiser: str = "sgd") -> Schedule:
         """``network`` on this accelerator."""
-        workload = made_workload(network, batch_size, self.design.engine.operand_bits)
+        workload = made_workload(network, batch_size, self.design.engine.operand_bits, optimiser)
         return build_schedule(workload, self.design.hardware, (dram or Dram()).latency + DMA_CYCLES)
 
     @contextmanager
@@ -66,10 +66,10 @@ class Bench:
             trainer.close()
 
     def train(
-        self, network: Network, batch_size: int, dram: Dram | None = None, count: int = 2
+        self, network: Network, batch_size: int, dram: Dram | None = None, count: int = 2, optimiser: str = "sgd"
     ) -> tuple[Schedule, list[TrainedIteration]]:
         """``count`` iterations on random samples."""
-        schedule = self.schedule(network, batch_size, dram)
+        schedule = self.schedule(network, batch_size, dram, optimiser)
         with self.trainer(schedule, dram) as trainer:
             return schedule, list(train_iterations(trainer, *samples(trainer, 3 * batch_size), count))
 

@@ -7,7 +7,7 @@ from typing import Any
 from dse.network import Network, Shape
 from dse.networks.graph import build_network
 from dse.networks.layer_spec import LayerSpec
-from dse.workload import PRECISIONS, Workload
+from dse.workload import OPTIMISERS, PRECISIONS, Workload
 
 __all__ = ["NETWORKS", "Row", "made_network", "made_workload"]
 
@@ -28,9 +28,9 @@ def made_network(shape: Shape, *rows: Row, name: str = "made") -> Network:
     return build_network(name, "a test", shape, specs, name)
 
 
-def made_workload(network: Network, batch_size: int = 4, bits: int = 8) -> Workload:
+def made_workload(network: Network, batch_size: int = 4, bits: int = 8, optimiser: str = "sgd") -> Workload:
     """A batch of ``network`` in integers."""
-    return Workload(network, batch_size, PRECISIONS[f"int{bits}"])
+    return Workload(network, batch_size, PRECISIONS[f"int{bits}"], OPTIMISERS[optimiser])
 
 
 def _conv(name: str, channels: int, kernel: int = 3, padding: int = 1, **more: Any) -> Row:
