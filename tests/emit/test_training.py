@@ -62,5 +62,5 @@ def test_velocities_are_kept_where_the_accelerator_has_momentum(opened: Open, pr
 
 
 def test_an_accelerator_without_momentum_refuses_it(opened: Open) -> None:
-    with pytest.raises(InputError, match="this accelerator keeps no velocities; got .momentum"):
+    with pytest.raises(InputError, match="this accelerator keeps no velocities"):
         opened("batch").schedule(NETWORKS["residual"], 4, optimiser="momentum")
