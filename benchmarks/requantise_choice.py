@@ -23,8 +23,8 @@ from dse.layout.rows import RowImage
 from dse.network import Network
 from dse.networks import list_networks, load_network
 from dse.schedule.graph import TrainingGraph
+from dse.schedule.schedule import DMA_CYCLES
 from dse.vector import Elementwise, elementwise_cycles
-from dse.verify.train_run import DMA_CYCLES
 
 CHOSEN = ("channel 16x16", "channel 8x8, 512-bit", "hybrid 2x6x3x2x3")
 LATENCY = 1 + DMA_CYCLES

@@ -26,7 +26,6 @@ from dse.golden import draw_shapes
 from dse.networks import load_network
 from dse.verify.dram import Dram
 from dse.verify.train import Trainer, train_iterations
-from dse.verify.train_run import DMA_CYCLES
 
 TASKS = {
     "shapes_cnn": 8,
@@ -105,7 +104,7 @@ def measure(preset: str, names: list[str], latency: int, folder: Path) -> Iterab
     schedules = {}
     for task in tasks:
         try:
-            schedules[task.network.name] = StepCounters.of(task, hardware, latency + DMA_CYCLES)
+            schedules[task.network.name] = StepCounters.of(task, hardware, latency)
         except InputError as error:
             print(f"{preset}, {task.network.name}: left out: {error}", flush=True)
     begun = time.monotonic()

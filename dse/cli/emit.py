@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dse.device import Device
-    from dse.emit import Choice, Design
+    from dse.emit import Choice, Design, Ranking
     from dse.emit.files import Written
     from dse.network import Network
     from dse.results import Cell, ResultSet
@@ -40,13 +39,17 @@ def emit(
     as_json: Json = False,
 ) -> int:
     """Write the RTL of a point: sources, top, file lists, scripts for Vivado, Yosys and FuseSoC, its prediction."""
-    from dse.emit import choose, design_of
+    from dse.emit import Ranking, choose, design_of, rank, winners
     from dse.emit import emit as write
     from dse.store import load
 
     found = load(result)
-    choice = choose(found, whole("--cell", cell, 0, 10**6) if cell else None, point)
-    design = design_of(choice, *_inputs(choice, found))
+    if cell or point != "best":
+        choice = choose(found, whole("--cell", cell, 0, 10**6) if cell else None, point)
+        ranking = Ranking((design_of(choice, *_inputs(choice, found)),), ())
+    else:
+        ranking = rank(winners(found), lambda choice: _inputs(choice, found))
+    design = ranking.best
     written = write(design, output, force)
     if as_json:
         changed = [name for name, new in written.items() if new]
@@ -54,8 +57,19 @@ def emit(
         content["estimated_resources"] = design.prediction["resources"]
         print_json({"design": content, "folder": str(output), "files": list(written), "written": changed})
     else:
-        print(_summary(design, written, output))
+        print(_others(ranking) + _summary(design, written, output))
     return OK
+
+
+def _others(ranking: Ranking) -> str:
+    """What else could have been emitted, and why not: a line each."""
+    lines = [f"not emitted: {error}" for error in ranking.refused]
+    for design in ranking.designs[1:]:
+        slower = (
+            f"{1e3 * design.predicted_s:.4g} ms against {1e3 * ranking.best.predicted_s:.4g} ms predicted of the RTL"
+        )
+        lines.append(f"not emitted: {design.family}, {slower}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 _SHOWN = ("family", "reading", "batch_size", "precision", "point", "parameters", "resources", "resized")
@@ -73,33 +87,28 @@ def check_rtl(precision: str) -> None:
 def emit_winners(
     result: ResultSet, networks: Mapping[str, Network], boards: Mapping[str, Device], folder: Path
 ) -> tuple[dict[str, str], list[InputError]]:
-    """Write a point of every network, board and batch size into a folder of its own: the best that RTL can realise.
+    """Write a winner of every network, board and batch size into a folder of its own: the fastest as RTL.
 
     Returns what was written -> its path, and why better points were not.
     """
-    from dse.emit import choose, design_of
     from dse.emit import emit as write
+    from dse.emit import rank, winners
 
-    cells = sorted((c for c in result.cells if c.best is not None), key=_first_objective)
     files: dict[str, str] = {}
-    refused = []
-    for cell in cells:
-        name = f"{cell.network}-{cell.device}-{cell.batch_size}"
-        if f"rtl {name}" in files:
-            continue
-        try:
-            choice = choose(replace(result, cells=(cell,)))
-            design = design_of(choice, networks[cell.network], boards[cell.device])
-        except InputError as error:
-            refused.append(error)
-            continue
-        write(design, folder / name, force=True)
-        files[f"rtl {name}"] = str(folder / name)
+    refused: list[InputError] = []
+    tasks: dict[tuple[str, str, int], list[Cell]] = {}
+    for cell in result.cells:
+        if cell.best is not None:
+            tasks.setdefault((cell.network, cell.device, cell.batch_size), []).append(cell)
+    for (network, device, batch_size), cells in tasks.items():
+        choices = winners(replace(result, cells=tuple(cells)))
+        ranking = rank(choices, lambda choice: (networks[choice.cell.network], boards[choice.cell.device]))
+        refused += ranking.refused
+        if ranking.designs:
+            name = f"{network}-{device}-{batch_size}"
+            write(ranking.best, folder / name, force=True)
+            files[f"rtl {name}"] = str(folder / name)
     return files, refused
-
-
-def _first_objective(cell: Cell) -> float:
-    return cell.best.objectives[0] if cell.best is not None else math.inf
 
 
 def _inputs(choice: Choice, result: ResultSet) -> tuple[Network, Device]:

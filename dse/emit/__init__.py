@@ -1,7 +1,8 @@
 """Writing the RTL of a point that a search found, with everything that simulation and synthesis tools need."""
 
-from dse.emit.choice import Choice, choose
+from dse.emit.choice import Choice, choose, winners
 from dse.emit.design import Design, design_of, load_design
 from dse.emit.files import emit
+from dse.emit.ranking import Ranking, rank
 
-__all__ = ["Choice", "Design", "choose", "design_of", "emit", "load_design"]
+__all__ = ["Choice", "Design", "Ranking", "choose", "design_of", "emit", "load_design", "rank", "winners"]

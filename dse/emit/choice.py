@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dse.errors import InputError
 from dse.results import Candidate, Cell, ResultSet
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Choice", "choose", "winners"]
 
 _FORMS = "best, front-N, paper-N, or N, a row of the cell in points.parquet; N from 0"
 
@@ -36,6 +36,16 @@ def choose(result: ResultSet, cell: int | None = None, point: str = "best") -> C
         return Choice(chosen, point, _point(candidates[_index(point, number, len(candidates))]))
     row = chosen.points.iloc[_index(point, point, len(chosen.points))]
     return Choice(chosen, point, {name: int(row[name]) for name in _best(chosen).point})
+
+
+def winners(result: ResultSet) -> list[Choice]:
+    """The winner of every cell that has one, in the families' order of the first objective.
+
+    Raises InputError where there is none, and where the cells are not of one task, as ``choose`` does.
+    """
+    _best_cell(result)
+    won = sorted((c for c in result.cells if c.best is not None), key=lambda cell: _best(cell).objectives[0])
+    return [Choice(cell, "best", _point(_best(cell))) for cell in won]
 
 
 def _numbered(result: ResultSet, cell: int) -> Cell:

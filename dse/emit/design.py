@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -75,6 +76,11 @@ class Design:
             return build_schedule(self.workload, self.hardware)
         except InputError as error:
             return str(error)
+
+    @property
+    def predicted_s(self) -> float:
+        """Seconds of an iteration on the RTL with an ideal memory; infinite where it does not train the network."""
+        return self.schedule.cycles / self.device.clock_hz if self.schedule else math.inf
 
     @property
     def resources(self) -> dict[str, float]:

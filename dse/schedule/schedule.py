@@ -18,10 +18,12 @@ from dse.schedule.tensors import Tensor, TensorMap
 from dse.schedule.work import Work
 from dse.workload import Workload
 
-__all__ = ["Schedule", "build_schedule", "sequencer_cycles"]
+__all__ = ["DMA_CYCLES", "Schedule", "build_schedule", "sequencer_cycles"]
 
 OPTIMISERS = ("sgd", "momentum")
 """What the elementwise unit updates parameters by."""
+DMA_CYCLES = 1
+"""Registers of the DMA engines on the way to the memory, beside the one that the units' predictions count."""
 _BEFORE, _AFTER = 4, 1
 """Cycles of the sequencer until a unit takes its command, once the record is loaded, and after the unit's end."""
 _LOAD = 1
@@ -110,7 +112,7 @@ def build_schedule(workload: Workload, hardware: Hardware, latency: int = 1) -> 
     """
     if workload.optimiser.name not in OPTIMISERS:
         raise InputError("optimiser", "has no RTL", workload.optimiser.name, ", ".join(OPTIMISERS))
-    work = Work.on(workload, hardware, latency)
+    work = Work.on(workload, hardware, latency + DMA_CYCLES)
     forward_steps(work)
     source, error = loss_steps(work)
     backward_steps(work, source, error)

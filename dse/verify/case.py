@@ -24,7 +24,7 @@ from dse.golden.rounding import limit, requantise
 from dse.host import Registers
 from dse.schedule import SPACES, Step
 from dse.schedule.record import step_words
-from dse.schedule.schedule import sequencer_cycles
+from dse.schedule.schedule import DMA_CYCLES, sequencer_cycles
 from dse.verify.dram import Dram
 from dse.verify.simulator import Simulator
 
@@ -33,8 +33,6 @@ __all__ = ["BASE", "Case", "Outcome", "Prepared", "begin", "prepare", "run", "ru
 BASE = 0x1000_0000
 """Address of the simulated memory's first byte."""
 _PAGE = 4096
-_DMA_CYCLES = 1
-"""Registers of the DMA engines on the way to the memory, beside the one that ``command_cycles`` counts."""
 _CHUNK = 100_000
 """Cycles between two looks at whether the user wants to stop."""
 
@@ -121,7 +119,7 @@ def prepare(hw: EngineParameters, case: Case) -> Prepared:
     _put(expected, places[2], tensors.layouts[2].pack(tensors.result))
     nest = phase_nest(case.conv, case.phase, hw.channel_block)
     tiling = fit_tiling(hw, nest)
-    predicted = command_cycles(hw, nest, tiling, case.dram.latency + _DMA_CYCLES, tensors.raw)
+    predicted = command_cycles(hw, nest, tiling, case.dram.latency + DMA_CYCLES, tensors.raw)
     bases = Bases(*(place.start for place in places))
     words = command_words(command(hw, nest, tiling, bases, shift=tensors.shift, raw=tensors.raw))
     step = Step("", case.phase, "engine", case.phase, words, predicted)

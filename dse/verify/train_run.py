@@ -29,8 +29,6 @@ __all__ = ["TRAIN_REPORT", "LayerCycles", "TrainSettings", "TrainVerification", 
 
 TRAIN_REPORT = "train.json"
 """File in the emitted folder that says what was trained."""
-DMA_CYCLES = 1
-"""Registers of the DMA engines on the way to the memory, beside the one that predictions count."""
 SAMPLES = 2500
 """Shapes drawn where no data is given; a fifth is for testing."""
 
@@ -182,7 +180,7 @@ def _schedule(design: Design, settings: TrainSettings) -> Schedule:
         workload = replace(workload, network=settings.network)
     elif design.unscheduled:
         raise InputError("--train", f"the accelerator does not train this network: {design.unscheduled}")
-    schedule = build_schedule(workload, design.hardware, settings.dram.latency + DMA_CYCLES)
+    schedule = build_schedule(workload, design.hardware, settings.dram.latency)
     found = {"ScheduleDepth": len(schedule.words()), "Slots": schedule.tensors.slots, "Counters": schedule.counters}
     for name, need in found.items():
         if need > design.parameters[name]:

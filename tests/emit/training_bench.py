@@ -16,7 +16,6 @@ from dse.network import Network
 from dse.schedule import Schedule, build_schedule
 from dse.verify.dram import Dram
 from dse.verify.train import TrainedIteration, Trainer, train_iterations
-from dse.verify.train_run import DMA_CYCLES
 from tests.schedule.made_networks import made_workload
 
 __all__ = ["PRESETS", "Bench", "Offs", "Open", "offs", "samples"]
@@ -54,7 +53,7 @@ class Bench:
     def schedule(self, network: Network, batch_size: int, dram: Dram | None = None, optimiser: str = "sgd") -> Schedule:
         """``network`` on this accelerator."""
         workload = made_workload(network, batch_size, self.design.engine.operand_bits, optimiser)
-        return build_schedule(workload, self.design.hardware, (dram or Dram()).latency + DMA_CYCLES)
+        return build_schedule(workload, self.design.hardware, (dram or Dram()).latency)
 
     @contextmanager
     def trainer(self, schedule: Schedule, dram: Dram | None = None, seed: int = 1) -> Iterator[Trainer]:
