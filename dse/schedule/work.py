@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dse.engine import Bases, EngineLayout, EngineParameters, command, command_cycles, command_words, fit_tiling
+from dse.engine import (
+    Bases,
+    EngineLayout,
+    EngineParameters,
+    PhaseNest,
+    Tiling,
+    command,
+    command_cycles,
+    command_words,
+    fit_tiling,
+)
 from dse.engine.layers import EngineLayer, engine_layers
 from dse.errors import InputError
 from dse.golden import Window
@@ -32,11 +42,16 @@ from dse.vector import (
 )
 from dse.workload import Workload
 
-__all__ = ["Work", "pooling"]
+__all__ = ["Work", "engine_cycles", "pooling"]
 
 
 _BURSTS = 8
 """Bursts that a read DMA has under way (``MaxOutstanding`` of dma_read.sv)."""
+
+
+def engine_cycles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int, raw: bool) -> int:
+    """Cycles of a command from the one in which the engine takes it to that of ``done_o``, behind the DMA engines."""
+    return command_cycles(hw, nest, tiling, latency, raw, _BURSTS) - 1
 
 
 @dataclass
@@ -102,7 +117,7 @@ class Work:
         shift = activation_shift(layer, self.hw.operand_bits)
         bases = Bases(a.base, b.base, o.base)
         fields = command(self.hw, nest, tiling, bases, shift=shift, raw=raw, relu=relu)
-        cycles = command_cycles(self.hw, nest, tiling, self.latency, raw, _BURSTS) - 1  # done_o is high in the last one
+        cycles = engine_cycles(self.hw, nest, tiling, self.latency, raw)
         spaces = (a.space, b.space, o.space)
         self.steps.append(Step(layer.name, phase, "engine", phase, command_words(fields), cycles, spaces, rule))
 

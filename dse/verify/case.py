@@ -15,7 +15,6 @@ from dse.engine import (
     EngineLayout,
     EngineParameters,
     command,
-    command_cycles,
     command_words,
     fit_tiling,
     phase_nest,
@@ -25,6 +24,7 @@ from dse.host import Registers
 from dse.schedule import SPACES, Step
 from dse.schedule.record import step_words
 from dse.schedule.schedule import DMA_CYCLES, sequencer_cycles
+from dse.schedule.work import engine_cycles
 from dse.verify.dram import Dram
 from dse.verify.simulator import Simulator
 
@@ -58,8 +58,7 @@ class Outcome:
     steps: int
     """Of these, cycles in which the lanes worked."""
     predicted_cycles: int
-    """``dse.engine.command_cycles`` for a memory of this latency that never stalls; it waits out every latency, while
-    the DMA engines have several bursts under way, so that it is too high where latencies are long."""
+    """``dse.schedule`` for a schedule of this one command, with a memory of this latency that never stalls."""
     read_bytes: int
     written_bytes: int
     difference: str
@@ -119,10 +118,10 @@ def prepare(hw: EngineParameters, case: Case) -> Prepared:
     _put(expected, places[2], tensors.layouts[2].pack(tensors.result))
     nest = phase_nest(case.conv, case.phase, hw.channel_block)
     tiling = fit_tiling(hw, nest)
-    predicted = command_cycles(hw, nest, tiling, case.dram.latency + DMA_CYCLES, tensors.raw)
+    cycles = engine_cycles(hw, nest, tiling, case.dram.latency + DMA_CYCLES, tensors.raw)
     bases = Bases(*(place.start for place in places))
     words = command_words(command(hw, nest, tiling, bases, shift=tensors.shift, raw=tensors.raw))
-    step = Step("", case.phase, "engine", case.phase, words, predicted)
+    step = Step("", case.phase, "engine", case.phase, words, cycles)
     record, predicted = step_words(step, 0), sum(sequencer_cycles([step]))
     beats = sum(map(len, places)) // hw.beat_bytes
     stalls = (1 - min(case.dram.stall, 0.99)) ** 2
