@@ -15,7 +15,7 @@ sweep: setup
 	@echo "RTL:    $(abspath $(OUT))/int8/rtl/cnn_1x-zcu102-4"
 
 test: system lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 verify: setup-test
 	$(BIN)/python -m tests.rtl.engine_matrix --jobs $(JOBS)

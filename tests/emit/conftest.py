@@ -19,6 +19,18 @@ from tests.emit.training_bench import PRESETS, Bench, Open
 DesignMaker = Callable[..., Design]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that train on one accelerator run in one process, so that it is compiled once."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.name in _PRESET_OF:
+            preset = item.callspec.params.get("preset") if hasattr(item, "callspec") else None
+            item.add_marker(pytest.mark.xdist_group(f"training {preset or _PRESET_OF[item.path.name]}"))
+
+
+_PRESET_OF = {"test_training.py": "batch", "test_training_errors.py": "channel", "test_training_command.py": "channel"}
+"""Test file -> accelerator of the tests that do not say which."""
+
+
 @pytest.fixture(scope="session")
 def result() -> ResultSet:
     return dse.sweep(

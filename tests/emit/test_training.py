@@ -39,7 +39,7 @@ def test_stalls_latency_and_another_batch_size_change_cycles_and_nothing_else(
 
 
 def test_counters_of_an_iteration_add_up_and_are_the_same_in_the_next(opened: Open) -> None:
-    _, rows = opened("channel").train(NETWORKS["cnn"], 4, count=3)
+    _, rows = opened("batch").train(NETWORKS["cnn"], 4, count=3)
     assert rows[0].counters == rows[1].counters == rows[2].counters
     assert all(0 < row.steps < row.cycles for row in rows)
 

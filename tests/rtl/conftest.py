@@ -13,6 +13,13 @@ from tests.rtl.rtl_model import RtlModel
 ModelFactory = Callable[..., RtlModel]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one setting of a unit run in one process, so that it is compiled once."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and hasattr(item, "callspec") and "name" in item.callspec.params:
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {item.callspec.params['name']}"))
+
+
 @pytest.fixture(scope="session")
 def rtl_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("rtl")
