@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from dse.engine.nest import Convolution, PhaseNest, phase_nest
 from dse.errors import InputError
 from dse.golden import Window
-from dse.layout.address_map import ALIASES
 from dse.network import MAC_OPERATIONS, Layer, Network
 
-__all__ = ["OPERATIONS", "EngineLayer", "engine_layers"]
+__all__ = ["ALIASES", "OPERATIONS", "EngineLayer", "engine_layers"]
 
+ALIASES = ("flatten", "dropout")
+"""Operations whose output is their input as stored, so that it has no region of its own."""
 OPERATIONS = ("conv", "fc")
 """Operations that the engine has; the other ones with multiplications have no RTL."""
 

@@ -1,7 +1,6 @@
-"""How tensors lie in DRAM: blocks whose tiles are single bursts, and where each tensor of a network begins."""
+"""How tensors lie in DRAM: blocks whose tiles are single bursts."""
 
-from dse.layout.address_map import AddressMap, Region, address_map
 from dse.layout.blocked import BlockedLayout, Burst
 from dse.layout.rows import RowImage
 
-__all__ = ["AddressMap", "BlockedLayout", "Burst", "Region", "RowImage", "address_map"]
+__all__ = ["BlockedLayout", "Burst", "RowImage"]

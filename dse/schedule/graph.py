@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+from dse.engine.layers import ALIASES
 from dse.errors import InputError
-from dse.layout.address_map import ALIASES
 from dse.network import Layer, Network, Shape
 
 __all__ = ["LOSSES", "OPERATIONS", "TrainingGraph"]
