@@ -53,7 +53,7 @@ class AcceleratorError(RuntimeError):
 
 
 class Registers:
-    """What a host does with the registers."""
+    """What a host does with the registers. What is set while an iteration is under way is for the next start."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
@@ -90,7 +90,7 @@ class Registers:
         self.bus.write(_CONTROL, _CLEAR)
 
     def seed(self, value: int) -> None:
-        """Start the random numbers anew."""
+        """Have the next start begin the random numbers anew."""
         self.bus.write(_SEED, value)
 
     def rate_shift(self, value: int) -> None:

@@ -30,6 +30,7 @@ module sequencer
   input  logic                          start_i,
   input  logic                          resume_i,
   input  logic                          clear_i,
+  output logic                          started_o,   // a start is taken: not while busy or failed, nor with clear_i
   output logic                          busy_o,
   output logic                          done_o,
   output logic                          waiting_o,
@@ -78,7 +79,7 @@ module sequencer
   logic [63:0]                     cycles_q;
 
   // A record is loaded as soon as the unit has taken the command of the one before.
-  assign rewind = start_i && is_idle;
+  assign rewind = start_i && is_idle && !clear_i;
   assign load   = !rewind && !ended && (first_q || (state_q == Issue && |(cmd_valid_o & cmd_ready_i)) ||
                                         (state_q == Pause && resume_i));
 
@@ -173,6 +174,7 @@ module sequencer
   assign is_idle     = state_q == Idle;
   assign counted     = busy_o && state_q != Empty && state_q != Pause && state_q != Ended;
   assign noted       = state_q == Note && notes_q == '0;
+  assign started_o   = rewind;
   assign busy_o      = !is_idle && state_q != Failed;
   assign waiting_o   = state_q == Pause;
   assign error_o     = error_q;
@@ -214,7 +216,7 @@ module sequencer
       else if (state_q == Look) more_q <= 1'b0;
       case (state_q)
         Idle:
-          if (start_i) begin
+          if (rewind) begin
             done_o      <= 1'b0;
             elapsed_q   <= '0;
             iteration_q <= '0;

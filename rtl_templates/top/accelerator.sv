@@ -98,8 +98,8 @@ module accelerator
   localparam logic [Units-1:0] Present = {ChannelUnit != 0, PoolDepth > 0, 2'b11};
 
   // Host and sequencer.
-  logic                    start, resume, clear, busy, done, waiting, step_end, seed_write, schedule_write, bad_base;
-  logic                    lanes_work;
+  logic                    start, started, resume, clear, busy, done, waiting, step_end, seed_load, schedule_write;
+  logic                    bad_base, lanes_work;
   error_e                  sequencer_error, fault;
   logic [15:0]             schedule_index, select;
   logic [31:0]             schedule_word, length, iterations, seed, place, iteration, counter, slot, random_state;
@@ -142,11 +142,12 @@ module accelerator
     .length_o        (length),
     .iterations_o    (iterations),
     .rate_shift_o    (rate_shift),
-    .seed_write_o    (seed_write),
+    .seed_load_o     (seed_load),
     .seed_o          (seed),
     .base_o          (base),
     .bad_base_o      (bad_base),
     .select_o        (select),
+    .started_i       (started),
     .busy_i          (busy),
     .done_i          (done),
     .waiting_i       (waiting),
@@ -196,6 +197,7 @@ module accelerator
     .start_i       (start),
     .resume_i      (resume),
     .clear_i       (clear),
+    .started_o     (started),
     .busy_o        (busy),
     .done_o        (done),
     .waiting_o     (waiting),
@@ -340,7 +342,7 @@ module accelerator
   ) u_random (
     .clk_i,
     .rst_ni,
-    .load_i (seed_write),
+    .load_i (seed_load),
     .seed_i (seed),
     .next_i (random_next),
     .state_o(random_state),

@@ -7,7 +7,7 @@
 //   0x0c LENGTH      words of the schedule
 //   0x10 ITERATIONS  that a start runs
 //   0x14 RATE_SHIFT  the learning rate, as a shift
-//   0x18 SEED        a write starts the random numbers anew
+//   0x18 SEED        a write has the next start begin the random numbers anew
 //   0x1c - 0x30      BASE 0 (tensors), 1 (samples), 2 (targets): byte addresses, low word first
 //   0x34, 0x38       STEP of BASE 1 and 2 from an iteration to the next, bytes
 //   0x3c SELECT      the counter and the slot that COUNTER and SLOT show
@@ -22,6 +22,9 @@
 //   0x60 RANDOM      state of the random numbers
 //   0x64 DEPTH       words that the schedule memory has
 // irq_o is high while done, waiting, ignored or an error is. A start resets done and ignored.
+//
+// A start takes LENGTH to STEP as they are; what is written to them while busy is for the next one. DATA is dropped while
+// busy. A start while busy only sets ignored, one after an error or together with bit 1 of CONTROL does nothing.
 
 module accelerator_registers
   import sequencer_pkg::*;
@@ -60,11 +63,12 @@ module accelerator_registers
   output logic [31:0]               length_o,
   output logic [31:0]               iterations_o,
   output logic [5:0]                rate_shift_o,
-  output logic                      seed_write_o,
+  output logic                      seed_load_o,
   output logic [31:0]               seed_o,
   output logic [2:0][AddrWidth-1:0] base_o,
   output logic                      bad_base_o,
   output logic [15:0]               select_o,
+  input  logic                      started_i, // start_o is taken
   input  logic                      busy_i,
   input  logic                      done_i,
   input  logic                      waiting_i,
@@ -87,9 +91,11 @@ module accelerator_registers
   logic [NumStatus-1:0][31:0]  status;
   logic [15:0]                 index_q;
   logic [31:0]                 steps_q, length_q, iterations_q;
-  logic                        ignored_q;
+  logic [5:0]                  rate_shift_q;
+  logic                        ignored_q, seeds_q; // seeds_q: SEED was written since the last start
   logic [2:0][63:0]            base;
   logic [2:0][AddrWidth-1:0]   base_q;
+  logic [2:1][31:0]            step_q;
   logic                        unused;
 
   axi_lite_registers #(
@@ -129,34 +135,32 @@ module accelerator_registers
   assign schedule_word_o  = control[2];
   assign length_o         = length_q;
   assign iterations_o     = iterations_q;
-  assign rate_shift_o     = control[5][5:0];
-  assign seed_write_o     = written[6];
+  assign rate_shift_o     = rate_shift_q;
+  assign seed_load_o      = started_i && seeds_q;
   assign seed_o           = control[6];
   assign base             = control[12:7];
   assign select_o         = control[15][15:0];
   assign unused           = ^{control[0][31:3], control[1][31:16], control[5][31:6], control[15][31:16], base, written};
 
-  // A start takes these as they are: what is written later is for the next one. Where samples and targets lie moves on
-  // with the iterations.
+  // Where samples and targets lie moves on with the iterations.
   always_ff @(posedge clk_i) begin
-    if (start_o && !busy_i) begin
+    if (started_i) begin
       length_q     <= control[3];
       iterations_q <= control[4];
+      rate_shift_q <= control[5][5:0];
+      step_q       <= control[14:13];
     end
     for (int unsigned i = 0; i < 3; i++) begin
-      if (start_o && !busy_i) base_q[i] <= base[i][AddrWidth-1:0];
-    end
-    if (step_end_i) begin
-      base_q[1] <= base_q[1] + AddrWidth'(control[13]);
-      base_q[2] <= base_q[2] + AddrWidth'(control[14]);
+      if (started_i) base_q[i] <= base[i][AddrWidth-1:0];
+      else if (i > 0 && step_end_i) base_q[i] <= base_q[i] + AddrWidth'(step_q[i]);
     end
   end
   assign base_o = base_q;
 
   always_comb begin
     bad_base_o = 1'b0;
-    for (int unsigned i = 0; i < 3; i++) if (base[i] % 64'(BeatBytes) != '0) bad_base_o = 1'b1;
-    for (int unsigned i = 13; i < 15; i++) if (control[i] % BeatBytes != '0) bad_base_o = 1'b1;
+    for (int unsigned i = 0; i < 3; i++) if (base_q[i] % AddrWidth'(BeatBytes) != '0) bad_base_o = 1'b1;
+    for (int unsigned i = 1; i < 3; i++) if (step_q[i] % BeatBytes != '0) bad_base_o = 1'b1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -164,13 +168,16 @@ module accelerator_registers
       index_q   <= '0;
       steps_q   <= '0;
       ignored_q <= 1'b0;
+      seeds_q   <= 1'b0;
     end else begin
       if (written[1]) index_q <= control[1][15:0];
       else if (schedule_write_o) index_q <= index_q + 16'd1;
-      if (start_o && !busy_i) steps_q <= '0;
-      else steps_q <= steps_q + 32'(lanes_work_i);
-      if (clear_o || (start_o && !busy_i)) ignored_q <= 1'b0;
-      else if (start_o) ignored_q <= 1'b1;
+      if (written[6]) seeds_q <= 1'b1;
+      else if (started_i) seeds_q <= 1'b0;
+      if (started_i) steps_q <= '0;
+      else steps_q <= steps_q + 32'(lanes_work_i && busy_i);
+      if (clear_o || started_i) ignored_q <= 1'b0;
+      else if (start_o && busy_i) ignored_q <= 1'b1;
     end
   end
 

@@ -14,7 +14,10 @@ from dse.results import ResultSet
 from dse.store import save
 from dse.verify import simulator
 from dse.verify.toolchain import build_runtime
+from dse.verify.train import Trainer
 from tests.emit.training_bench import PRESETS, Bench, Open
+from tests.emit.training_host import BATCH
+from tests.schedule.made_networks import NETWORKS
 
 DesignMaker = Callable[..., Design]
 
@@ -27,7 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(f"training {preset or _PRESET_OF[item.path.name]}"))
 
 
-_PRESET_OF = {"test_training.py": "batch", "test_training_errors.py": "channel", "test_training_command.py": "channel"}
+_PRESET_OF = {
+    "test_training.py": "batch",
+    "test_training_errors.py": "channel",
+    "test_training_registers.py": "channel",
+    "test_training_command.py": "channel",
+}
 """Test file -> accelerator of the tests that do not say which."""
 
 
@@ -109,3 +117,24 @@ def opened(make_design: DesignMaker, quick_builds: None, tmp_path_factory: pytes
         return found[name]
 
     return build
+
+
+@pytest.fixture
+def bench(opened: Open) -> Bench:
+    return opened("channel")
+
+
+@pytest.fixture(params=["separable", "biased"])
+def trainer(bench: Bench, request: pytest.FixtureRequest) -> Iterator[Trainer]:
+    """Ready to train on one that needs no host, and one that waits for it."""
+    with bench.trainer(bench.schedule(NETWORKS[request.param], BATCH)) as trainer:
+        trainer.accelerator.patience = 2
+        yield trainer
+
+
+@pytest.fixture
+def ready(bench: Bench) -> Iterator[Trainer]:
+    """Ready to train, with no step of the host."""
+    with bench.trainer(bench.schedule(NETWORKS["separable"], BATCH)) as trainer:
+        trainer.accelerator.patience = 2
+        yield trainer
