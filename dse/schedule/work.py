@@ -12,10 +12,7 @@ from dse.engine import (
     Bases,
     EngineLayout,
     EngineParameters,
-    PhaseNest,
-    Tiling,
     command,
-    command_cycles,
     command_words,
     fit_tiling,
 )
@@ -25,6 +22,7 @@ from dse.golden import Window
 from dse.golden.integer_layers import activation_shift
 from dse.layout.rows import RowImage
 from dse.network import Layer
+from dse.schedule.engine_cycles import BURSTS, engine_cycles
 from dse.schedule.graph import TrainingGraph
 from dse.schedule.hardware import Hardware, least_port_bits
 from dse.schedule.record import NO_RULE, Rule, Step
@@ -42,16 +40,7 @@ from dse.vector import (
 )
 from dse.workload import Workload
 
-__all__ = ["Work", "engine_cycles", "pooling"]
-
-
-_BURSTS = 8
-"""Bursts that a read DMA has under way (``MaxOutstanding`` of dma_read.sv)."""
-
-
-def engine_cycles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int, raw: bool) -> int:
-    """Cycles of a command from the one in which the engine takes it to that of ``done_o``, behind the DMA engines."""
-    return command_cycles(hw, nest, tiling, latency, raw, _BURSTS) - 1
+__all__ = ["Work", "pooling"]
 
 
 @dataclass
@@ -151,7 +140,7 @@ class Work:
         if unit is None:
             raise InputError(f"layer {layer.name}", "this accelerator has no pool unit", layer.op)
         try:
-            words, cycles = pool_words(unit, asked), pool_cycles(unit, asked, self.latency)
+            words, cycles = pool_words(unit, asked), pool_cycles(unit, asked, self.latency, BURSTS)
         except InputError as error:
             raise InputError(f"layer {layer.name}", str(error)) from error
         self.steps.append(Step(layer.name, phase, "pool", what, words, cycles, (a_space, *SPACES[:1] * 2), rule))

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.vector.bursts import WriteBursts, burst_starts, covered, repeated
 from dse.vector.pool import Pooling
 from dse.vector.pool_hardware import PoolParameters
 
@@ -22,26 +23,36 @@ _SETTLED = 2
 Cycles = NDArray[np.int64]
 
 
-def pool_cycles(hw: PoolParameters, command: Pooling, latency: int = 1) -> int:
+def pool_cycles(hw: PoolParameters, command: Pooling, latency: int = 1, bursts: int = 0) -> int:
     """Cycles from a command being taken to done_o, with a memory of a beat a cycle on every port.
 
     ``latency`` is the memory's: cycles from the one after a DMA command is taken to its first beat, and from the last
-    beat written to its response. Commands of very many maps are timed on the first and extended at their pace.
+    beat written to its response. ``bursts`` are how many the write DMA has under way, 0 for any number: rows with
+    indexes are bursts of their own, and short ones do not cover a long latency. Commands of very many maps are timed on
+    the first and extended at their pace.
     """
     maps = command.maps(hw)
     rows, columns = command.axes()
     settled = 8 + _SETTLED * -(-hw.depth // (rows.operand * columns.operand))
+    row_beats = command.result_image(hw).row_beats
+    if command.mode != "max_index" or covered(bursts, row_beats, latency, hw.beat_bytes):
+        bursts = 0
+    if bursts:
+        again = 2 * repeated(rows.result * row_beats, hw.beat_bytes)
+        settled = -(-settled // again) * again
     if maps <= settled:
-        return _Timing(hw, command, latency).run(maps)
-    half, whole = (_Timing(hw, command, latency).run(count) for count in (settled // 2, settled))
+        return _Timing(hw, command, latency, bursts).run(maps)
+    half, whole = (_Timing(hw, command, latency, bursts).run(count) for count in (settled // 2, settled))
     return whole + round((whole - half) * (maps - settled) / (settled - settled // 2))
 
 
 class _Timing:
     """Times are cycles, counted from that in which the command is taken."""
 
-    def __init__(self, hw: PoolParameters, command: Pooling, latency: int) -> None:
+    def __init__(self, hw: PoolParameters, command: Pooling, latency: int, bursts: int) -> None:
         self.command, self.latency = command, latency
+        self.bursts = WriteBursts(bursts, latency)
+        self.beat_bytes, self.result_beats = hw.beat_bytes, command.result_image(hw).row_beats
         self.rows, self.columns = command.axes()
         self.beat_elements = hw.beat_bytes // hw.operand_bytes
         self.cell = hw.cell
@@ -57,6 +68,8 @@ class _Timing:
         """From when to when each of the last results waited for the packer, the lanes behind it with it."""
         self.taken, self.gap = 0, 0
         """When the packer took its last cell, and cycles until it takes the next."""
+        self.packed = 0
+        """Rows packed."""
 
     @cached_property
     def pack_gaps(self) -> Cycles:
@@ -141,7 +154,43 @@ class _Timing:
 
     def _pack(self, there: Cycles) -> Cycles:
         """Pack a row whose cells are there in these cycles; returns when they are taken."""
-        since = np.concatenate(([0], np.cumsum(self.pack_gaps[:-1])))
+        if self.bursts.unlimited:
+            return self._take(there, self.pack_gaps)
+        taken: list[Cycles] = []
+        done = 0
+        for begin, end in self._row_bursts():
+            first, last = self._completes(begin), self._completes(end - 1)
+            if first >= done:
+                taken.append(self._take(there[done : first + 1], self.pack_gaps[done : first + 1]))
+            given = max(self._given(begin, first), self.bursts.begin)
+            self.gap += given - self._given(begin, first)  # the packer stands still behind a beat that waits
+            if last > first:
+                taken.append(self._take(there[first + 1 : last + 1], self.pack_gaps[first + 1 : last + 1]))
+                self.bursts.end(self._given(end - 1, last))
+            else:
+                self.bursts.end(given + end - 1 - begin)
+            done = last + 1
+        return np.concatenate(taken)
+
+    def _row_bursts(self) -> list[tuple[int, int]]:
+        """The bursts of the next row: their first beats in it and those behind their last."""
+        base = (self.command.index or 0) if self.packed % 2 else self.command.y
+        address = base + self.packed // 2 * self.result_beats * self.beat_bytes
+        self.packed += 1
+        begins = burst_starts(address, self.result_beats, self.beat_bytes)
+        return list(zip(begins, [*begins[1:], self.result_beats], strict=True))
+
+    def _completes(self, beat: int) -> int:
+        """The cell of a row that completes a beat of it."""
+        return int(min(-(-(beat + 1) * self.beat_elements // self.cell), self.columns.result)) - 1
+
+    def _given(self, beat: int, cell: int) -> int:
+        """Cycle in which a beat can leave that the last cell taken completes."""
+        return self.taken + 1 + beat - cell * self.cell // self.beat_elements
+
+    def _take(self, there: Cycles, gaps: Cycles) -> Cycles:
+        """Take cells that are there in these cycles, with these gaps behind them; returns when they are taken."""
+        since = np.concatenate(([0], np.cumsum(gaps[:-1])))
         taken: Cycles = since + np.maximum(np.maximum.accumulate(there - since), self.taken + self.gap)
-        self.taken, self.gap = int(taken[-1]), int(self.pack_gaps[-1])
+        self.taken, self.gap = int(taken[-1]), int(gaps[-1])
         return taken

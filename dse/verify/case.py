@@ -22,9 +22,9 @@ from dse.engine import (
 from dse.golden.rounding import limit, requantise
 from dse.host import Registers
 from dse.schedule import SPACES, Step
+from dse.schedule.engine_cycles import engine_cycles
 from dse.schedule.record import step_words
 from dse.schedule.schedule import DMA_CYCLES, sequencer_cycles
-from dse.schedule.work import engine_cycles
 from dse.verify.dram import Dram
 from dse.verify.simulator import Simulator
 

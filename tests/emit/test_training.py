@@ -38,6 +38,16 @@ def test_stalls_latency_and_another_batch_size_change_cycles_and_nothing_else(
     assert rows[0].cycles > schedule.cycles
 
 
+@pytest.mark.parametrize("network", ["cnn", "separable"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_bursts_that_do_not_cover_a_long_latency_are_predicted(opened: Open, preset: str, network: str) -> None:
+    schedule, rows = opened(preset).train(NETWORKS[network], 4, Dram(latency=60), count=1)
+    assert rows[0].differences == ()
+    found = offs(schedule, rows[0])
+    assert abs(found.total) <= TOTAL
+    assert max(map(abs, found.layers.values())) <= 0.03, found.layers
+
+
 def test_counters_of_an_iteration_add_up_and_are_the_same_in_the_next(opened: Open) -> None:
     _, rows = opened("batch").train(NETWORKS["cnn"], 4, count=3)
     assert rows[0].counters == rows[1].counters == rows[2].counters
