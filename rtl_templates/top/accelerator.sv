@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accelerator: convolution engine, vector units, the sequencer that runs a schedule on them, DMA engines, registers.
+// The accelerator: registers, the sequencer that runs a schedule, the units that it commands, their way to memory.
 //
 // AXI4 master 0 reads the first operand and writes results, master 1 reads the second operand; both see one memory.
 // accelerator_registers.sv has the registers, docs/rtl.md what a host does with them.
@@ -93,8 +93,6 @@ module accelerator
   input  logic                 axi1_rlast_i
 );
 
-  localparam int unsigned Lanes = DataWidth / OperandWidth; // of the elementwise unit
-
   localparam logic [Units-1:0] Present = {ChannelUnit != 0, PoolDepth > 0, 2'b11};
 
   // Host and sequencer.
@@ -163,19 +161,19 @@ module accelerator
   );
 
   // Commands of the units and their streams, by the numbers of sequencer_pkg.
-  logic [Units-1:0]                    cmd_valid, cmd_ready, unit_done;
-  logic [CommandWords-1:0][31:0]       cmd;
-  logic [Units-1:0][6:0]               scale;
-  logic [6:0]                          weight_scale, bias_scale;
-  logic signed [7:0]                   shift_a, shift_b;
-  logic [1:0]                          unit, a_base, b_base, w_base;
-  logic [Units-1:0]                    a_cmd_valid, a_cmd_ready, b_cmd_valid, b_cmd_ready, w_cmd_valid, w_cmd_ready;
-  logic [Units-1:0][AddrWidth-1:0]     a_cmd_addr, b_cmd_addr, w_cmd_addr;
-  logic [Units-1:0][31:0]              a_cmd_beats, b_cmd_beats, w_cmd_beats;
-  logic [Units-1:0]                    a_ready, b_ready, w_valid, unit_error;
-  logic [Units-1:0][DataWidth-1:0]     w_data;
-  logic                                a_valid, b_valid, w_ready, w_done, read0_error, read1_error, write_error;
-  logic [DataWidth-1:0]                a_data, b_data;
+  logic [Units-1:0]                cmd_valid, cmd_ready, unit_done, unit_error;
+  logic [CommandWords-1:0][31:0]   cmd;
+  logic [Units-1:0][6:0]           scale;
+  logic [6:0]                      weight_scale, bias_scale;
+  logic signed [7:0]               shift_a, shift_b;
+  logic [1:0]                      unit, a_base, b_base, w_base;
+  logic [Units-1:0]                a_cmd_valid, a_cmd_ready, b_cmd_valid, b_cmd_ready, w_cmd_valid, w_cmd_ready;
+  logic [Units-1:0][AddrWidth-1:0] a_cmd_addr, b_cmd_addr, w_cmd_addr;
+  logic [Units-1:0][31:0]          a_cmd_beats, b_cmd_beats, w_cmd_beats;
+  logic [Units-1:0]                a_valid, a_ready, b_valid, b_ready, w_valid, w_ready, w_done;
+  logic [DataWidth-1:0]            a_data, b_data;
+  logic [Units-1:0][DataWidth-1:0] w_data;
+  logic                            a_error, b_error, w_error;
 
   sequencer #(
     .OperandWidth (OperandWidth),
@@ -228,15 +226,12 @@ module accelerator
   always_comb begin
     fault = NoError;
     if (|unit_error) fault = UnitError;
-    if (write_error) fault = WriteError;
-    if (read1_error) fault = ReadError1;
-    if (read0_error) fault = ReadError0;
+    if (w_error) fault = WriteError;
+    if (b_error) fault = ReadError1;
+    if (a_error) fault = ReadError0;
   end
 
-  logic [1:0] unused_phase;
-  logic       unused_busy;
-
-  conv_engine #(
+  accelerator_units #(
     .UB          (UB),
     .UM          (UM),
     .UN          (UN),
@@ -249,381 +244,129 @@ module accelerator
     .OperandDepth(OperandDepth),
     .SumDepth    (SumDepth),
     .DataWidth   (DataWidth),
-    .AddrWidth   (AddrWidth)
-  ) u_engine (
-    .clk_i,
-    .rst_ni,
-    .clear_i       (clear),
-    .cmd_valid_i   (cmd_valid[Engine]),
-    .cmd_ready_o   (cmd_ready[Engine]),
-    .cmd_i         (cmd),
-    .busy_o        (unused_busy),
-    .done_o        (unit_done[Engine]),
-    .error_o       (unit_error[Engine]),
-    .phase_o       (unused_phase),
-    .step_o        (lanes_work),
-    .scale_o       (scale[Engine]),
-    .a_cmd_valid_o (a_cmd_valid[Engine]),
-    .a_cmd_ready_i (a_cmd_ready[Engine]),
-    .a_cmd_addr_o  (a_cmd_addr[Engine]),
-    .a_cmd_beats_o (a_cmd_beats[Engine]),
-    .a_data_valid_i(a_valid && unit == 2'(Engine)),
-    .a_data_ready_o(a_ready[Engine]),
-    .a_data_i      (a_data),
-    .b_cmd_valid_o (b_cmd_valid[Engine]),
-    .b_cmd_ready_i (b_cmd_ready[Engine]),
-    .b_cmd_addr_o  (b_cmd_addr[Engine]),
-    .b_cmd_beats_o (b_cmd_beats[Engine]),
-    .b_data_valid_i(b_valid && unit == 2'(Engine)),
-    .b_data_ready_o(b_ready[Engine]),
-    .b_data_i      (b_data),
-    .w_cmd_valid_o (w_cmd_valid[Engine]),
-    .w_cmd_ready_i (w_cmd_ready[Engine]),
-    .w_cmd_addr_o  (w_cmd_addr[Engine]),
-    .w_cmd_beats_o (w_cmd_beats[Engine]),
-    .w_data_valid_o(w_valid[Engine]),
-    .w_data_ready_i(w_ready && unit == 2'(Engine)),
-    .w_data_o      (w_data[Engine]),
-    .w_done_i      (w_done && unit == 2'(Engine)),
-    .a_error_i     (read0_error),
-    .b_error_i     (read1_error),
-    .w_error_i     (write_error)
-  );
-
-  logic                   random_next;
-  logic [Lanes-1:0][31:0] draws;
-
-  assign unit_error[Elementwise] = 1'b0; // it has no buffer that a tensor could be too large for
-
-  elementwise_unit #(
-    .OperandWidth(OperandWidth),
-    .DataWidth   (DataWidth),
     .AddrWidth   (AddrWidth),
-    .HasMomentum (Momentum != 0)
-  ) u_elementwise (
+    .PoolDepth   (PoolDepth),
+    .PoolRowDepth(PoolRowDepth),
+    .ChannelUnit (ChannelUnit),
+    .Momentum    (Momentum)
+  ) u_units (
     .clk_i,
     .rst_ni,
     .clear_i       (clear),
-    .cmd_valid_i   (cmd_valid[Elementwise]),
-    .cmd_ready_o   (cmd_ready[Elementwise]),
-    .cmd_i         (cmd[elementwise_pkg::ElementwiseWords-1:0]),
+    .cmd_valid_i   (cmd_valid),
+    .cmd_ready_o   (cmd_ready),
+    .cmd_i         (cmd),
     .shift_a_i     (shift_a),
     .shift_b_i     (shift_b),
-    .done_o        (unit_done[Elementwise]),
-    .scale_o       (scale[Elementwise]),
-    .random_next_o (random_next),
-    .random_i      (draws),
-    .a_cmd_valid_o (a_cmd_valid[Elementwise]),
-    .a_cmd_ready_i (a_cmd_ready[Elementwise]),
-    .a_cmd_addr_o  (a_cmd_addr[Elementwise]),
-    .a_cmd_beats_o (a_cmd_beats[Elementwise]),
-    .a_data_valid_i(a_valid && unit == 2'(Elementwise)),
-    .a_data_ready_o(a_ready[Elementwise]),
+    .done_o        (unit_done),
+    .error_o       (unit_error),
+    .scale_o       (scale),
+    .weight_scale_o(weight_scale),
+    .bias_scale_o  (bias_scale),
+    .lanes_work_o  (lanes_work),
+    .seed_load_i   (seed_load),
+    .seed_i        (seed),
+    .random_state_o(random_state),
+    .a_cmd_valid_o (a_cmd_valid),
+    .a_cmd_ready_i (a_cmd_ready),
+    .a_cmd_addr_o  (a_cmd_addr),
+    .a_cmd_beats_o (a_cmd_beats),
+    .a_data_valid_i(a_valid),
+    .a_data_ready_o(a_ready),
     .a_data_i      (a_data),
-    .b_cmd_valid_o (b_cmd_valid[Elementwise]),
-    .b_cmd_ready_i (b_cmd_ready[Elementwise]),
-    .b_cmd_addr_o  (b_cmd_addr[Elementwise]),
-    .b_cmd_beats_o (b_cmd_beats[Elementwise]),
-    .b_data_valid_i(b_valid && unit == 2'(Elementwise)),
-    .b_data_ready_o(b_ready[Elementwise]),
+    .a_error_i     (a_error),
+    .b_cmd_valid_o (b_cmd_valid),
+    .b_cmd_ready_i (b_cmd_ready),
+    .b_cmd_addr_o  (b_cmd_addr),
+    .b_cmd_beats_o (b_cmd_beats),
+    .b_data_valid_i(b_valid),
+    .b_data_ready_o(b_ready),
     .b_data_i      (b_data),
-    .w_cmd_valid_o (w_cmd_valid[Elementwise]),
-    .w_cmd_ready_i (w_cmd_ready[Elementwise]),
-    .w_cmd_addr_o  (w_cmd_addr[Elementwise]),
-    .w_cmd_beats_o (w_cmd_beats[Elementwise]),
-    .w_data_valid_o(w_valid[Elementwise]),
-    .w_data_ready_i(w_ready && unit == 2'(Elementwise)),
-    .w_data_o      (w_data[Elementwise]),
-    .w_done_i      (w_done && unit == 2'(Elementwise))
+    .b_error_i     (b_error),
+    .w_cmd_valid_o (w_cmd_valid),
+    .w_cmd_ready_i (w_cmd_ready),
+    .w_cmd_addr_o  (w_cmd_addr),
+    .w_cmd_beats_o (w_cmd_beats),
+    .w_data_valid_o(w_valid),
+    .w_data_ready_i(w_ready),
+    .w_data_o      (w_data),
+    .w_done_i      (w_done),
+    .w_error_i     (w_error)
   );
 
-  xorshift32 #(
-    .Draws(Lanes)
-  ) u_random (
-    .clk_i,
-    .rst_ni,
-    .load_i (seed_load),
-    .seed_i (seed),
-    .next_i (random_next),
-    .state_o(random_state),
-    .draws_o(draws)
-  );
-
-  // A unit that is left out never asks for anything.
-  if (PoolDepth > 0) begin : gen_pool
-    pool_unit #(
-      .OperandWidth(OperandWidth),
-      .UB          (UB),
-      .ChannelBlock(ChannelBlock),
-      .Depth       (PoolDepth),
-      .RowDepth    (PoolRowDepth),
-      .DataWidth   (DataWidth),
-      .AddrWidth   (AddrWidth)
-    ) u_pool (
-      .clk_i,
-      .rst_ni,
-      .clear_i       (clear),
-      .cmd_valid_i   (cmd_valid[Pool]),
-      .cmd_ready_o   (cmd_ready[Pool]),
-      .cmd_i         (cmd[pool_pkg::PoolWords-1:0]),
-      .done_o        (unit_done[Pool]),
-      .error_o       (unit_error[Pool]),
-      .scale_o       (scale[Pool]),
-      .a_cmd_valid_o (a_cmd_valid[Pool]),
-      .a_cmd_ready_i (a_cmd_ready[Pool]),
-      .a_cmd_addr_o  (a_cmd_addr[Pool]),
-      .a_cmd_beats_o (a_cmd_beats[Pool]),
-      .a_data_valid_i(a_valid && unit == 2'(Pool)),
-      .a_data_ready_o(a_ready[Pool]),
-      .a_data_i      (a_data),
-      .b_cmd_valid_o (b_cmd_valid[Pool]),
-      .b_cmd_ready_i (b_cmd_ready[Pool]),
-      .b_cmd_addr_o  (b_cmd_addr[Pool]),
-      .b_cmd_beats_o (b_cmd_beats[Pool]),
-      .b_data_valid_i(b_valid && unit == 2'(Pool)),
-      .b_data_ready_o(b_ready[Pool]),
-      .b_data_i      (b_data),
-      .w_cmd_valid_o (w_cmd_valid[Pool]),
-      .w_cmd_ready_i (w_cmd_ready[Pool]),
-      .w_cmd_addr_o  (w_cmd_addr[Pool]),
-      .w_cmd_beats_o (w_cmd_beats[Pool]),
-      .w_data_valid_o(w_valid[Pool]),
-      .w_data_ready_i(w_ready && unit == 2'(Pool)),
-      .w_data_o      (w_data[Pool]),
-      .w_done_i      (w_done && unit == 2'(Pool))
-    );
-  end else begin : gen_no_pool
-    assign cmd_ready[Pool]      = 1'b0;
-    assign unit_done[Pool]      = 1'b0;
-    assign unit_error[Pool]     = 1'b0;
-    assign a_cmd_valid[Pool]    = 1'b0;
-    assign b_cmd_valid[Pool]    = 1'b0;
-    assign w_cmd_valid[Pool]    = 1'b0;
-    assign a_ready[Pool]        = 1'b0;
-    assign b_ready[Pool]        = 1'b0;
-    assign w_valid[Pool]        = 1'b0;
-    assign scale[Pool]          = '0;
-    assign a_cmd_addr[Pool]     = '0;
-    assign b_cmd_addr[Pool]     = '0;
-    assign w_cmd_addr[Pool]     = '0;
-    assign a_cmd_beats[Pool]    = '0;
-    assign b_cmd_beats[Pool]    = '0;
-    assign w_cmd_beats[Pool]    = '0;
-    assign w_data[Pool]         = '0;
-  end
-
-  if (ChannelUnit != 0) begin : gen_channel
-    logic unused_channel_busy;
-
-    channel_unit #(
-      .OperandWidth(OperandWidth),
-      .UB          (UB),
-      .ChannelBlock(ChannelBlock),
-      .DataWidth   (DataWidth),
-      .AddrWidth   (AddrWidth)
-    ) u_channel (
-      .clk_i,
-      .rst_ni,
-      .clear_i       (clear),
-      .cmd_valid_i   (cmd_valid[Channel]),
-      .cmd_ready_o   (cmd_ready[Channel]),
-      .cmd_i         (cmd[channel_pkg::ChannelWords-1:0]),
-      .busy_o        (unused_channel_busy),
-      .done_o        (unit_done[Channel]),
-      .error_o       (unit_error[Channel]),
-      .scale_o       (scale[Channel]),
-      .scale_weight_o(weight_scale),
-      .scale_bias_o  (bias_scale),
-      .a_cmd_valid_o (a_cmd_valid[Channel]),
-      .a_cmd_ready_i (a_cmd_ready[Channel]),
-      .a_cmd_addr_o  (a_cmd_addr[Channel]),
-      .a_cmd_beats_o (a_cmd_beats[Channel]),
-      .a_data_valid_i(a_valid && unit == 2'(Channel)),
-      .a_data_ready_o(a_ready[Channel]),
-      .a_data_i      (a_data),
-      .b_cmd_valid_o (b_cmd_valid[Channel]),
-      .b_cmd_ready_i (b_cmd_ready[Channel]),
-      .b_cmd_addr_o  (b_cmd_addr[Channel]),
-      .b_cmd_beats_o (b_cmd_beats[Channel]),
-      .b_data_valid_i(b_valid && unit == 2'(Channel)),
-      .b_data_ready_o(b_ready[Channel]),
-      .b_data_i      (b_data),
-      .w_cmd_valid_o (w_cmd_valid[Channel]),
-      .w_cmd_ready_i (w_cmd_ready[Channel]),
-      .w_cmd_addr_o  (w_cmd_addr[Channel]),
-      .w_cmd_beats_o (w_cmd_beats[Channel]),
-      .w_data_valid_o(w_valid[Channel]),
-      .w_data_ready_i(w_ready && unit == 2'(Channel)),
-      .w_data_o      (w_data[Channel]),
-      .w_done_i      (w_done && unit == 2'(Channel))
-    );
-  end else begin : gen_no_channel
-    assign cmd_ready[Channel]      = 1'b0;
-    assign unit_done[Channel]      = 1'b0;
-    assign unit_error[Channel]     = 1'b0;
-    assign a_cmd_valid[Channel]    = 1'b0;
-    assign b_cmd_valid[Channel]    = 1'b0;
-    assign w_cmd_valid[Channel]    = 1'b0;
-    assign a_ready[Channel]        = 1'b0;
-    assign b_ready[Channel]        = 1'b0;
-    assign w_valid[Channel]        = 1'b0;
-    assign scale[Channel]          = '0;
-    assign a_cmd_addr[Channel]     = '0;
-    assign b_cmd_addr[Channel]     = '0;
-    assign w_cmd_addr[Channel]     = '0;
-    assign a_cmd_beats[Channel]    = '0;
-    assign b_cmd_beats[Channel]    = '0;
-    assign w_cmd_beats[Channel]    = '0;
-    assign w_data[Channel]         = '0;
-    assign weight_scale = '0;
-    assign bias_scale   = '0;
-  end
-
-  // DMA engines.
-  logic                 read0_cmd_valid, read0_cmd_ready, read1_cmd_valid, read1_cmd_ready, write_cmd_valid;
-  logic                 write_cmd_ready, unused_last0, unused_last1;
-  logic [AddrWidth-1:0] read0_cmd_addr, read1_cmd_addr, write_cmd_addr;
-  logic [31:0]          read0_cmd_beats, read1_cmd_beats, write_cmd_beats;
-
-  stream_switch #(
+  memory_streams #(
     .Units    (Units),
-    .AddrWidth(AddrWidth)
-  ) u_a_switch (
-    .unit_i     (unit),
-    .base_i     (base[a_base]),
-    .cmd_valid_i(a_cmd_valid),
-    .cmd_ready_o(a_cmd_ready),
-    .cmd_addr_i (a_cmd_addr),
-    .cmd_beats_i(a_cmd_beats),
-    .cmd_valid_o(read0_cmd_valid),
-    .cmd_ready_i(read0_cmd_ready),
-    .cmd_addr_o (read0_cmd_addr),
-    .cmd_beats_o(read0_cmd_beats)
-  );
-
-  stream_switch #(
-    .Units    (Units),
-    .AddrWidth(AddrWidth)
-  ) u_b_switch (
-    .unit_i     (unit),
-    .base_i     (base[b_base]),
-    .cmd_valid_i(b_cmd_valid),
-    .cmd_ready_o(b_cmd_ready),
-    .cmd_addr_i (b_cmd_addr),
-    .cmd_beats_i(b_cmd_beats),
-    .cmd_valid_o(read1_cmd_valid),
-    .cmd_ready_i(read1_cmd_ready),
-    .cmd_addr_o (read1_cmd_addr),
-    .cmd_beats_o(read1_cmd_beats)
-  );
-
-  stream_switch #(
-    .Units    (Units),
-    .AddrWidth(AddrWidth)
-  ) u_w_switch (
-    .unit_i     (unit),
-    .base_i     (base[w_base]),
-    .cmd_valid_i(w_cmd_valid),
-    .cmd_ready_o(w_cmd_ready),
-    .cmd_addr_i (w_cmd_addr),
-    .cmd_beats_i(w_cmd_beats),
-    .cmd_valid_o(write_cmd_valid),
-    .cmd_ready_i(write_cmd_ready),
-    .cmd_addr_o (write_cmd_addr),
-    .cmd_beats_o(write_cmd_beats)
-  );
-
-  dma_read #(
-    .AddrWidth(AddrWidth),
     .DataWidth(DataWidth),
-    .LenWidth (32)
-  ) u_read0 (
+    .AddrWidth(AddrWidth)
+  ) u_memory (
     .clk_i,
     .rst_ni,
-    .clear_i      (clear),
-    .error_o      (read0_error),
-    .cmd_valid_i  (read0_cmd_valid),
-    .cmd_ready_o  (read0_cmd_ready),
-    .cmd_addr_i   (read0_cmd_addr),
-    .cmd_beats_i  (read0_cmd_beats),
-    .data_valid_o (a_valid),
-    .data_ready_i (a_ready[unit]),
-    .data_o       (a_data),
-    .data_last_o  (unused_last0),
-    .axi_arvalid_o(axi0_arvalid_o),
-    .axi_arready_i(axi0_arready_i),
-    .axi_araddr_o (axi0_araddr_o),
-    .axi_arlen_o  (axi0_arlen_o),
-    .axi_arsize_o (axi0_arsize_o),
-    .axi_arburst_o(axi0_arburst_o),
-    .axi_rvalid_i (axi0_rvalid_i),
-    .axi_rready_o (axi0_rready_o),
-    .axi_rdata_i  (axi0_rdata_i),
-    .axi_rresp_i  (axi0_rresp_i),
-    .axi_rlast_i  (axi0_rlast_i)
-  );
-
-  dma_read #(
-    .AddrWidth(AddrWidth),
-    .DataWidth(DataWidth),
-    .LenWidth (32)
-  ) u_read1 (
-    .clk_i,
-    .rst_ni,
-    .clear_i      (clear),
-    .error_o      (read1_error),
-    .cmd_valid_i  (read1_cmd_valid),
-    .cmd_ready_o  (read1_cmd_ready),
-    .cmd_addr_i   (read1_cmd_addr),
-    .cmd_beats_i  (read1_cmd_beats),
-    .data_valid_o (b_valid),
-    .data_ready_i (b_ready[unit]),
-    .data_o       (b_data),
-    .data_last_o  (unused_last1),
-    .axi_arvalid_o(axi1_arvalid_o),
-    .axi_arready_i(axi1_arready_i),
-    .axi_araddr_o (axi1_araddr_o),
-    .axi_arlen_o  (axi1_arlen_o),
-    .axi_arsize_o (axi1_arsize_o),
-    .axi_arburst_o(axi1_arburst_o),
-    .axi_rvalid_i (axi1_rvalid_i),
-    .axi_rready_o (axi1_rready_o),
-    .axi_rdata_i  (axi1_rdata_i),
-    .axi_rresp_i  (axi1_rresp_i),
-    .axi_rlast_i  (axi1_rlast_i)
-  );
-
-  dma_write #(
-    .AddrWidth(AddrWidth),
-    .DataWidth(DataWidth),
-    .LenWidth (32)
-  ) u_write (
-    .clk_i,
-    .rst_ni,
-    .clear_i      (clear),
-    .error_o      (write_error),
-    .cmd_valid_i  (write_cmd_valid),
-    .cmd_ready_o  (write_cmd_ready),
-    .cmd_addr_i   (write_cmd_addr),
-    .cmd_beats_i  (write_cmd_beats),
-    .data_valid_i (w_valid[unit]),
-    .data_ready_o (w_ready),
-    .data_i       (w_data[unit]),
-    .done_valid_o (w_done),
-    .axi_awvalid_o(axi0_awvalid_o),
-    .axi_awready_i(axi0_awready_i),
-    .axi_awaddr_o (axi0_awaddr_o),
-    .axi_awlen_o  (axi0_awlen_o),
-    .axi_awsize_o (axi0_awsize_o),
-    .axi_awburst_o(axi0_awburst_o),
-    .axi_wvalid_o (axi0_wvalid_o),
-    .axi_wready_i (axi0_wready_i),
-    .axi_wdata_o  (axi0_wdata_o),
-    .axi_wstrb_o  (axi0_wstrb_o),
-    .axi_wlast_o  (axi0_wlast_o),
-    .axi_bvalid_i (axi0_bvalid_i),
-    .axi_bready_o (axi0_bready_o),
-    .axi_bresp_i  (axi0_bresp_i)
+    .clear_i       (clear),
+    .unit_i        (unit),
+    .a_error_o     (a_error),
+    .b_error_o     (b_error),
+    .w_error_o     (w_error),
+    .a_base_i      (base[a_base]),
+    .a_cmd_valid_i (a_cmd_valid),
+    .a_cmd_ready_o (a_cmd_ready),
+    .a_cmd_addr_i  (a_cmd_addr),
+    .a_cmd_beats_i (a_cmd_beats),
+    .a_data_valid_o(a_valid),
+    .a_data_ready_i(a_ready),
+    .a_data_o      (a_data),
+    .b_base_i      (base[b_base]),
+    .b_cmd_valid_i (b_cmd_valid),
+    .b_cmd_ready_o (b_cmd_ready),
+    .b_cmd_addr_i  (b_cmd_addr),
+    .b_cmd_beats_i (b_cmd_beats),
+    .b_data_valid_o(b_valid),
+    .b_data_ready_i(b_ready),
+    .b_data_o      (b_data),
+    .w_base_i      (base[w_base]),
+    .w_cmd_valid_i (w_cmd_valid),
+    .w_cmd_ready_o (w_cmd_ready),
+    .w_cmd_addr_i  (w_cmd_addr),
+    .w_cmd_beats_i (w_cmd_beats),
+    .w_data_valid_i(w_valid),
+    .w_data_ready_o(w_ready),
+    .w_data_i      (w_data),
+    .w_done_o      (w_done),
+    .axi0_arvalid_o,
+    .axi0_arready_i,
+    .axi0_araddr_o,
+    .axi0_arlen_o,
+    .axi0_arsize_o,
+    .axi0_arburst_o,
+    .axi0_rvalid_i,
+    .axi0_rready_o,
+    .axi0_rdata_i,
+    .axi0_rresp_i,
+    .axi0_rlast_i,
+    .axi0_awvalid_o,
+    .axi0_awready_i,
+    .axi0_awaddr_o,
+    .axi0_awlen_o,
+    .axi0_awsize_o,
+    .axi0_awburst_o,
+    .axi0_wvalid_o,
+    .axi0_wready_i,
+    .axi0_wdata_o,
+    .axi0_wstrb_o,
+    .axi0_wlast_o,
+    .axi0_bvalid_i,
+    .axi0_bready_o,
+    .axi0_bresp_i,
+    .axi1_arvalid_o,
+    .axi1_arready_i,
+    .axi1_araddr_o,
+    .axi1_arlen_o,
+    .axi1_arsize_o,
+    .axi1_arburst_o,
+    .axi1_rvalid_i,
+    .axi1_rready_o,
+    .axi1_rdata_i,
+    .axi1_rresp_i,
+    .axi1_rlast_i
   );
 
 endmodule

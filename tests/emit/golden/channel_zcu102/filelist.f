@@ -5,6 +5,7 @@ rtl/pool_pkg.sv
 rtl/sequencer_pkg.sv
 rtl/accelerator.sv
 rtl/accelerator_registers.sv
+rtl/accelerator_units.sv
 rtl/accumulator_buffer.sv
 rtl/adder_tree.sv
 rtl/axi_lite_registers.sv
@@ -39,6 +40,7 @@ rtl/group_mask.sv
 rtl/half_flags.sv
 rtl/lane_cube.sv
 rtl/loop_offset.sv
+rtl/memory_streams.sv
 rtl/operand_buffer.sv
 rtl/operand_loader.sv
 rtl/or_tree_scale.sv

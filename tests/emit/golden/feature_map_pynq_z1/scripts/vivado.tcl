@@ -14,6 +14,7 @@ read_verilog -sv [list \
   [file join $root rtl/sequencer_pkg.sv] \
   [file join $root rtl/accelerator.sv] \
   [file join $root rtl/accelerator_registers.sv] \
+  [file join $root rtl/accelerator_units.sv] \
   [file join $root rtl/accumulator_buffer.sv] \
   [file join $root rtl/adder_tree.sv] \
   [file join $root rtl/axi_lite_registers.sv] \
@@ -48,6 +49,7 @@ read_verilog -sv [list \
   [file join $root rtl/half_flags.sv] \
   [file join $root rtl/lane_cube.sv] \
   [file join $root rtl/loop_offset.sv] \
+  [file join $root rtl/memory_streams.sv] \
   [file join $root rtl/operand_buffer.sv] \
   [file join $root rtl/operand_loader.sv] \
   [file join $root rtl/or_tree_scale.sv] \
