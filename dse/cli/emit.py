@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dse.cli.guard import OK
-from dse.cli.options import Force, Json, whole
+from dse.cli.emit_text import print_ranking, summary
+from dse.cli.guard import INTERRUPTED, OK
+from dse.cli.options import MAX_SECONDS, Force, Json, RankLimit, whole
 from dse.cli.output import print_json
+from dse.cli.progress import step_bar
 from dse.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dse.device import Device
-    from dse.emit import Choice, Design, Ranking
-    from dse.emit.files import Written
+    from dse.emit import Ranking
     from dse.network import Network
     from dse.results import Cell, ResultSet
 
-__all__ = ["check_rtl", "emit", "emit_winners"]
+__all__ = ["Emitted", "check_rtl", "emit", "emit_fastest"]
 
-_POINT = "best, front-N, paper-N, or N, a row of the cell in points.parquet."
+FASTEST = "fastest"
+"""What ``--point`` takes for the best of a ranking."""
+
+_POINT = "fastest as RTL, best of the search, front-N, paper-N, or N, a row of the cell in points.parquet."
 _CELL = "Number of the cell, from 0, where the sweep had several tasks."
 
 Target = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the RTL and its scripts.")]
@@ -33,23 +38,30 @@ Target = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Fol
 def emit(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder or result.json that dse sweep wrote.")],
     output: Target,
-    point: Annotated[str, typer.Option("--point", metavar="ID", help=_POINT)] = "best",
+    point: Annotated[str, typer.Option("--point", metavar="ID", help=_POINT)] = FASTEST,
     cell: Annotated[str, typer.Option("--cell", metavar="N", help=_CELL)] = "",
+    rank_limit: RankLimit = "60",
     force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Write the RTL of a point: sources, top, file lists, scripts for Vivado, Yosys and FuseSoC, its prediction."""
-    from dse.emit import Ranking, choose, design_of, rank, winners
+    from dse.emit import choose, design_of, rank, task
     from dse.emit import emit as write
     from dse.store import load
 
+    limit_s = whole("--rank-limit", rank_limit, 1, MAX_SECONDS)
     found = load(result)
-    if cell or point != "best":
-        choice = choose(found, whole("--cell", cell, 0, 10**6) if cell else None, point)
-        ranking = Ranking((design_of(choice, *_inputs(choice, found)),), ())
+    number = whole("--cell", cell, 0, 10**6) if cell else None
+    ranking = None
+    if point == FASTEST:
+        cells = task(found, number)
+        inputs = _inputs(cells[0], found)
+        with step_bar("comparing points as RTL") as report:
+            ranking = rank(cells, *inputs, limit_s=limit_s, on_progress=report)
+        design = ranking.design(*inputs)
     else:
-        ranking = rank(winners(found), lambda choice: _inputs(choice, found))
-    design = ranking.best
+        choice = choose(found, number, point)
+        design = design_of(choice, *_inputs(choice.cell, found))
     written = write(design, output, force)
     if as_json:
         changed = [name for name, new in written.items() if new]
@@ -57,23 +69,14 @@ def emit(
         content["estimated_resources"] = design.prediction["resources"]
         print_json({"design": content, "folder": str(output), "files": list(written), "written": changed})
     else:
-        print(_others(ranking) + _summary(design, written, output))
-    return OK
+        if ranking:
+            print("".join(f"not emitted: {error}\n" for error in ranking.refused), end="")
+            print_ranking(ranking)
+        print(summary(design, written, output))
+    return INTERRUPTED if ranking and ranking.stopped == "interrupt" else OK
 
 
-def _others(ranking: Ranking) -> str:
-    """What else could have been emitted, and why not: a line each."""
-    lines = [f"not emitted: {error}" for error in ranking.refused]
-    ours = 1e3 * ranking.best.predicted_s
-    for design in ranking.designs[1:]:
-        theirs = 1e3 * design.predicted_s
-        lines.append(
-            f"not emitted: {design.family}, predicted {theirs:.4g} ms an iteration as RTL, against {ours:.4g} ms"
-        )
-    return "".join(f"{line}\n" for line in lines)
-
-
-_SHOWN = ("family", "reading", "batch_size", "precision", "point", "parameters", "resources", "resized")
+_SHOWN = ("family", "reading", "batch_size", "precision", "point", "parameters", "resources", "resized", "ranking")
 
 
 def check_rtl(precision: str) -> None:
@@ -85,39 +88,52 @@ def check_rtl(precision: str) -> None:
         raise InputError("--emit", "the RTL has integer lanes only", f"--precision {precision}", allowed)
 
 
-def emit_winners(
-    result: ResultSet, networks: Mapping[str, Network], boards: Mapping[str, Device], folder: Path
-) -> tuple[dict[str, str], list[InputError]]:
-    """Write a winner of every network, board and batch size into a folder of its own: the fastest as RTL.
+@dataclass
+class Emitted:
+    """What ``emit_fastest`` did: task -> where its RTL is and how points were ranked, and why there is none."""
 
-    Returns what was written -> its path, and why better points were not.
-    """
+    folders: dict[str, Path] = field(default_factory=dict)
+    rankings: dict[str, Ranking] = field(default_factory=dict)
+    refused: list[InputError] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def emit_fastest(
+    result: ResultSet,
+    networks: Mapping[str, Network],
+    boards: Mapping[str, Device],
+    folder: Path,
+    limit_s: float,
+    quiet: bool,
+) -> Emitted:
+    """Write the fastest point as RTL of every network, board and batch size into a folder of its own."""
     from dse.emit import emit as write
-    from dse.emit import rank, winners
+    from dse.emit import rank, task
 
-    files: dict[str, str] = {}
-    refused: list[InputError] = []
+    done = Emitted()
     tasks: dict[tuple[str, str, int], list[Cell]] = {}
     for cell in result.cells:
         if cell.best is not None:
             tasks.setdefault((cell.network, cell.device, cell.batch_size), []).append(cell)
     for (network, device, batch_size), cells in tasks.items():
-        choices = winners(replace(result, cells=tuple(cells)))
-        ranking = rank(choices, lambda choice: (networks[choice.cell.network], boards[choice.cell.device]))
-        refused += ranking.refused
-        if ranking.designs:
-            name = f"{network}-{device}-{batch_size}"
-            write(ranking.best, folder / name, force=True)
-            files[f"rtl {name}"] = str(folder / name)
-    return files, refused
+        name, inputs = f"{network}-{device}-{batch_size}", (networks[network], boards[device])
+        with nullcontext() if quiet else step_bar(f"{name}: comparing points as RTL") as report:
+            ranking = rank(task(replace(result, cells=tuple(cells))), *inputs, limit_s=limit_s, on_progress=report)
+        done.refused += ranking.refused
+        if ranking.ranked:
+            write(ranking.design(*inputs), folder / name, force=True)
+            done.folders[name], done.rankings[name] = folder / name, ranking
+        done.interrupted = ranking.stopped == "interrupt"
+        if done.interrupted:
+            break
+    return done
 
 
-def _inputs(choice: Choice, result: ResultSet) -> tuple[Network, Device]:
+def _inputs(cell: Cell, result: ResultSet) -> tuple[Network, Device]:
     """The network and the board as they were when the sweep ran."""
     from dse.devices import load_device
     from dse.networks import load_network
 
-    cell = choice.cell
     network = load_network(cell.network_reference or cell.network)
     device = load_device(cell.device_reference or cell.device)
     for item in (network, device):
@@ -126,38 +142,3 @@ def _inputs(choice: Choice, result: ResultSet) -> tuple[Network, Device]:
             rule = "is not the file that the sweep read: run the sweep again"
             raise InputError(item.path or item.name, rule, item.digest[:12], known[:12])
     return network, device
-
-
-def _summary(design: Design, written: Written, output: Path) -> str:
-    values = ", ".join(f"{name}={value}" for name, value in design.parameters.items())
-    changed = sum(written.values())
-    return (
-        f"{design.title}\n  RTL        {values}\n{_resources(design)}{_training(design)}"
-        f"  files      {len(written)} in {output}, {changed} written, {len(written) - changed} unchanged\n"
-        f"  next       dse verify {output}{' --train 50' if design.schedule else ''}"
-    )
-
-
-def _training(design: Design) -> str:
-    schedule = design.schedule
-    if schedule is None:
-        return f"  training   single layers only: {design.unscheduled}\n"
-    steps, words, cycles = len(schedule.steps), len(schedule.words()), schedule.cycles
-    return (
-        f"  training   {steps} steps, {words:,} words; predicted {cycles:,} cycles an iteration with an ideal memory\n"
-    )
-
-
-def _resources(design: Design) -> str:
-    """What the RTL takes of the chip, what the family estimated for the whole design, and whose depths are others."""
-    used, capacity = design.resources, design.device.capacity
-    blocks = ", ".join(f"{name.upper()} {used[name]:,}" for name in ("ramb36", "ramb18", "m20k") if name in used)
-    ours = f"dsp {_of(used['dsp'], capacity['dsp'])}, bram36 {_of(used['bram36'], capacity['bram36'])} ({blocks})"
-    estimated = design.prediction["resources"]
-    theirs = ", ".join(f"{name} {estimated[name]:,.10g}" for name in ("dsp", "bram36", "uram288"))
-    others = "".join(f"  buffers    {buffer}\n" for buffer in design.resized)
-    return f"  takes      {ours}, uram288 {used['uram288']:,}\n  estimated  {theirs}\n{others}"
-
-
-def _of(used: float, capacity: float) -> str:
-    return f"{used:,.10g} of {capacity:,.10g}"

@@ -37,6 +37,7 @@ __all__ = [
     "PrecisionName",
     "ProofLimit",
     "Quiet",
+    "RankLimit",
     "Reading",
     "SamplerName",
     "Seed",
@@ -107,7 +108,11 @@ Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for report.html, result.json and the tables.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write into an output folder that is not empty.")]
-Emit = Annotated[bool, typer.Option("--emit", help="Write the RTL of each task's best point into DIR/rtl.")]
+Emit = Annotated[bool, typer.Option("--emit", help="Write the fastest RTL of each task into DIR/rtl.")]
+RankLimit = Annotated[
+    str,
+    typer.Option("--rank-limit", metavar="S", help="Seconds after which the best point as RTL so far is taken."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Settings = Annotated[

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 import typer
 
-from dse.cli.emit import check_rtl, emit_winners
+from dse.cli.emit import Emitted, check_rtl, emit_fastest
+from dse.cli.emit_text import print_ranking
 from dse.cli.folder import check_output
 from dse.cli.guard import INTERRUPTED, NOTHING_FEASIBLE, OK
 from dse.cli.options import (
@@ -34,6 +35,7 @@ from dse.cli.options import (
     PrecisionName,
     ProofLimit,
     Quiet,
+    RankLimit,
     Reading,
     SamplerName,
     Seed,
@@ -44,7 +46,6 @@ from dse.cli.options import (
 from dse.cli.output import print_json
 from dse.cli.progress import progress_bar
 from dse.cli.sweep_text import cell_text, shortage_text
-from dse.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,6 +76,7 @@ def sweep(
     output: Output = Path("dse-out"),
     force: Force = False,
     emit: Emit = False,
+    rank_limit: RankLimit = "60",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -98,6 +100,7 @@ def sweep(
         prove=not no_prove,
         proof_limit_s=whole("--proof-limit", proof_limit, 1, MAX_SECONDS),
     )
+    limit_s = whole("--rank-limit", rank_limit, 1, MAX_SECONDS)
     _check_names(options)
     networks = [load_network(name) for name in network]
     boards = {board.name: board for board in map(load_device, device)}
@@ -108,23 +111,28 @@ def sweep(
         result = search_grid(networks, list(boards.values()), on_progress=report, **options)
     result = replace(result, run=replace(result.run, argv=("dse", *context.obj)))
     files = _save(result, output, boards)
-    refused: list[InputError] = []
+    emitted = Emitted()
     if emit:
-        emitted, refused = emit_winners(result, {n.name: n for n in networks}, boards, output / "rtl")
-        files |= emitted
+        emitted = emit_fastest(result, {n.name: n for n in networks}, boards, output / "rtl", limit_s, quiet or as_json)
+        files |= {f"rtl {name}": str(folder) for name, folder in emitted.folders.items()}
     if as_json:
         from dse.store import result_json
 
-        print_json({**result_json(result), "files": files})
+        rankings = {name: ranking.content() for name, ranking in emitted.rankings.items()}
+        print_json({**result_json(result), "files": files, **({"rankings": rankings} if emit else {})})
     elif not quiet:
         for cell in result.cells:
             print(cell_text(cell, boards[cell.device], options["trials"]), end="\n\n")
+        for name, ranking in emitted.rankings.items():
+            print(name)
+            print_ranking(ranking)
+            print()
         print("\n".join(files.values()))
-    for error in refused:
+    for error in emitted.refused:
         print(f"not emitted: {error}", file=sys.stderr)
-    if refused and not any(name.startswith("rtl ") for name in files):
-        raise refused[0]
-    return _exit_code(result)
+    if emitted.refused and not emitted.folders:
+        raise emitted.refused[0]
+    return INTERRUPTED if emitted.interrupted else _exit_code(result)
 
 
 class _Options(TypedDict):

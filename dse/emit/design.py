@@ -23,12 +23,13 @@ from dse.engine.resources import Resources
 from dse.errors import InputError
 from dse.network import Layer, Network
 from dse.registry import family_named
+from dse.results import Cell
 from dse.schedule import Hardware, Schedule, build_schedule, least_hardware
 from dse.schedule.address_map import engine_tensors, plain_map
 from dse.schema import estimate_json, plain
 from dse.workload import OPTIMISERS, PRECISIONS, Workload, optimiser_named, precision_named
 
-__all__ = ["DESIGN_FILE", "Design", "design_of", "load_design"]
+__all__ = ["DESIGN_FILE", "Design", "design_of", "load_design", "realised", "workload_of"]
 
 DESIGN_FILE = "design.json"
 _FORMAT = 2
@@ -47,6 +48,8 @@ class Design:
     engine: EngineParameters
     prediction: Mapping[str, Any]
     """The family's estimate, layer by layer (``dse.schema.estimate_json``)."""
+    ranking: Mapping[str, Any] | None = None
+    """Why this point (``dse.emit.Ranking.content``); None where it was asked for."""
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -138,6 +141,7 @@ class Design:
                 "address_map": plain_map(schedule.tensors if schedule else engine_tensors(self.workload, self.engine)),
                 "schedule": schedule.content() if schedule else {"missing": self.unscheduled},
                 "prediction": dict(self.prediction),
+                "ranking": self.ranking,
             }
         )
         return out
@@ -145,20 +149,30 @@ class Design:
 
 def design_of(choice: Choice, network: Network, device: Device) -> Design:
     """The design of a chosen point. Raises InputError where the RTL cannot realise it."""
-    cell, model = choice.cell, family_named(choice.cell.family)
-    optimiser = optimiser_named(cell.optimiser)
-    workload = Workload(network, cell.batch_size, precision_named(cell.precision), optimiser)
-    shape = model.rtl_shape(choice.point)
-    engine = engine_parameters(shape, workload, device)
+    design = realised(choice, network, device)
     point = {name: np.asarray(value) for name, value in choice.point.items()}
-    estimate = model.evaluate(workload, device, point, reading=cell.reading, detail=True)
-    prediction = estimate_json(workload, estimate)
-    design = Design(workload, device, cell.family, cell.reading, choice.point, engine, prediction)
+    model, workload = family_named(design.family), design.workload
+    estimate = model.evaluate(workload, device, point, reading=design.reading, detail=True)
+    return replace(design, prediction=estimate_json(workload, estimate))
+
+
+def realised(choice: Choice, network: Network, device: Device) -> Design:
+    """Likewise, without the family's estimate."""
+    cell, shape = choice.cell, family_named(choice.cell.family).rtl_shape(choice.point)
+    workload = workload_of(cell, network)
+    engine = engine_parameters(shape, workload, device)
+    design = Design(workload, device, cell.family, cell.reading, choice.point, engine, {})
     depth = design.parameters["ScheduleDepth"]
     if depth > LEAST_SCHEDULE["ScheduleDepth"]:
-        design = replace(design, engine=engine_parameters(shape, workload, device, depth))
+        again = engine_parameters(shape, workload, device, depth)
+        design = design if again == engine else replace(design, engine=again)
     design.check_fits()
     return design
+
+
+def workload_of(cell: Cell, network: Network) -> Workload:
+    """What ``cell`` was searched for."""
+    return Workload(network, cell.batch_size, precision_named(cell.precision), optimiser_named(cell.optimiser))
 
 
 def load_design(folder: Path) -> tuple[Design, dict[str, str]]:
@@ -181,6 +195,7 @@ def load_design(folder: Path) -> tuple[Design, dict[str, str]]:
             content["point"],
             EngineParameters(**content["engine"]),
             content["prediction"],
+            content.get("ranking"),
         )
         return design, dict(content["files"])
     except OSError as error:

@@ -14,7 +14,7 @@ from dse.rtl_shape import AXES, BUFFERS, RtlShape
 from dse.schedule import Hardware, Schedule, least_hardware
 from dse.workload import Workload
 
-__all__ = ["ADDR_WIDTH", "INTEGERS", "accelerator_parameters", "engine_parameters"]
+__all__ = ["ADDR_WIDTH", "INTEGERS", "accelerator_parameters", "engine_parameters", "point_engine"]
 
 INTEGERS = ("int8", "int16")
 """Number formats that the engine's lanes have."""
@@ -39,12 +39,28 @@ def engine_parameters(
 
     Raises InputError naming the point's parameters and the rule that they break: of the RTL, or of the board.
     """
-    precision, layers = workload.precision, engine_layers(workload.network, workload.batch_size)
+    layers = engine_layers(workload.network, workload.batch_size)
+    hw = point_engine(shape, workload, device)
+    try:
+        units = least_hardware(workload.network, hw)
+        beside = units_resources(units, schedule_depth, yosys_family(device.part))
+        hw = with_buffers(hw, shape, layers, device, beside)
+        for layer in layers:
+            for phase in layer.phases:
+                fit_tiling(hw, layer.nest(phase, hw.channel_block))
+    except InputError as error:
+        raise InputError(_named(shape), f"the RTL cannot realise this point: {error}") from error
+    return hw
+
+
+def point_engine(shape: RtlShape, workload: Workload, device: Device) -> EngineParameters:
+    """The engine of a point with the point's own depths, whatever the layers need. Raises InputError likewise."""
+    precision = workload.precision
     if precision.name not in INTEGERS:
         raise InputError("precision", "the RTL has integer lanes only", precision.name, ", ".join(INTEGERS))
     lanes = {axis: shape.unroll.get(axis, ("", 1))[1] for axis in AXES}
     try:
-        hw = EngineParameters(
+        return EngineParameters(
             **{f"u{axis}": lanes[axis] for axis in AXES},
             channel_block=1 if shape.planar else math.gcd(lanes["m"], lanes["n"]),
             operand_bits=precision.bits,
@@ -55,15 +71,8 @@ def engine_parameters(
                 if buffer in shape.depth
             },
         )
-        units = least_hardware(workload.network, hw)
-        beside = units_resources(units, schedule_depth, yosys_family(device.part))
-        hw = with_buffers(hw, shape, layers, device, beside)
-        for layer in layers:
-            for phase in layer.phases:
-                fit_tiling(hw, layer.nest(phase, hw.channel_block))
     except InputError as error:
         raise InputError(_named(shape), f"the RTL cannot realise this point: {error}") from error
-    return hw
 
 
 def accelerator_parameters(hardware: Hardware, schedule: Schedule | None) -> dict[str, int]:

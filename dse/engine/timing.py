@@ -16,7 +16,7 @@ from dse.engine.hardware import EngineParameters
 from dse.engine.images import EngineLayout
 from dse.engine.nest import PhaseNest, Tiling
 
-__all__ = ["command_cycles"]
+__all__ = ["command_cycles", "packed_cycles"]
 
 _READ_DELAY = 3
 """From the registers of a step to the lanes (``ReadDelay`` of conv_engine.sv)."""
@@ -28,11 +28,10 @@ _FINISH = 6
 """From the packer's last beat to ``done_o``, beside the memory's latency."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
+class _Tile(NamedTuple):
     """Indices (set, m, n, b, rows) and sizes in blocks, and what the tile shares with the one before it."""
 
-    index: tuple[int, int, int, int, int]
+    place: tuple[int, int, int, int, int]
     m_blocks: int
     n_blocks: int
     b_blocks: int
@@ -46,27 +45,27 @@ class _Tile:
 
 def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> Iterator[_Tile]:
     block, gradient = hw.channel_block, nest.phase == "weight_grad"
-    totals = {
-        "m": (-(-nest.m // block), tiling.m_groups * hw.um // block),
-        "n": (-(-nest.n // block), tiling.n_groups * hw.un // block),
-        "b": (-(-nest.batch // hw.ub), tiling.b_blocks),
-        "r": (nest.row.extent, tiling.rows),
-    }
-    counts = {"g": nest.sets, **{key: -(-total // tile) for key, (total, tile) in totals.items()}}
-    order = "gmnbr" if gradient else "gmbrn"
-    before: dict[str, int] | None = None
-    for indices in product(*(range(counts[key]) for key in order)):
-        at = dict(zip(order, indices, strict=True))
-        size = {key: min(tile, total - at[key] * tile) for key, (total, tile) in totals.items()}
-        keeps_features = before is not None and all(before[key] == at[key] for key in "gnbr")
-        keeps_operand = before is not None and all(before[key] == at[key] for key in ("gmbr" if gradient else "gmn"))
-        inner = "br" if gradient else "n"
+    m_sizes = _cut(-(-nest.m // block), tiling.m_groups * hw.um // block)
+    n_sizes = _cut(-(-nest.n // block), tiling.n_groups * hw.un // block)
+    b_sizes = _cut(-(-nest.batch // hw.ub), tiling.b_blocks)
+    r_sizes = _cut(nest.row.extent, tiling.rows)
+    sizes = (m_sizes, n_sizes, b_sizes, r_sizes) if gradient else (m_sizes, b_sizes, r_sizes, n_sizes)
+    last_n, last_b, last_r = len(n_sizes) - 1, len(b_sizes) - 1, len(r_sizes) - 1
+    of_features = of_operand = None
+    for g, *at in product(range(nest.sets), *map(range, map(len, sizes))):
+        m, n, b, r = at if gradient else (at[0], at[3], at[1], at[2])
+        features, operand = (g, n, b, r), (g, m, b, r) if gradient else (g, m, n)
+        starts, ends = (b == r == 0, b == last_b and r == last_r) if gradient else (n == 0, n == last_n)
         yield _Tile(
-            (at["g"], at["m"], at["n"], at["b"], at["r"]), size["m"], size["n"], size["b"],
-            at["r"] * tiling.rows, size["r"], keeps_features, keeps_operand,
-            all(at[key] == 0 for key in inner), all(at[key] == counts[key] - 1 for key in inner),
+            (g, m, n, b, r), m_sizes[m], n_sizes[n], b_sizes[b], r * tiling.rows, r_sizes[r],
+            features == of_features, operand == of_operand, starts, ends,
         )  # fmt: skip
-        before = at
+        of_features, of_operand = features, operand
+
+
+def _cut(total: int, tile: int) -> list[int]:
+    """Sizes of the tiles of an axis."""
+    return [min(tile, total - first) for first in range(0, total, tile)]
 
 
 class _Gaps(NamedTuple):
@@ -78,10 +77,15 @@ class _Gaps(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _pack_gaps(cells: int, size: int, beat: int) -> _Gaps:
-    """For ``cells`` of ``size`` elements in beats of ``beat``: a cell is taken where less than a beat is left."""
+    """For ``cells`` of ``size`` bytes in beats of ``beat``: a cell is taken where less than a beat is left."""
     gaps = [max(1, (cell * size % beat + size) // beat) for cell in range(cells - 1)]
     last = -(-((cells - 1) * size % beat + size) // beat)
     return _Gaps(sum(gaps) + last, last)
+
+
+def packed_cycles(cells: int, size: int, beat: int) -> int:
+    """Cycles of the packer for a row of ``cells`` of ``size`` bytes, on a port of ``beat`` bytes."""
+    return _pack_gaps(cells, size, beat).row
 
 
 @dataclass
@@ -94,6 +98,7 @@ class _Halves:
         return self.freed[-2]
 
 
+@lru_cache(maxsize=4096)
 def command_cycles(
     hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int = 1, raw: bool = False, bursts: int = 0
 ) -> int:
@@ -116,9 +121,15 @@ class _Timing:
         self.weights = EngineLayout.weights(hw, conv)
         outer = EngineLayout.features(hw, conv, of_output=True)
         inner = EngineLayout.features(hw, conv, of_output=False)
-        self.feature = outer if nest.phase == "input_grad" else inner
-        self.error = outer
+        feature = outer if nest.phase == "input_grad" else inner
         self.kernel = conv.window.kernel[0] * conv.window.kernel[1]
+        self.taps = sum(nest.row.class_taps()) * sum(nest.column.class_taps())
+        self.columns = -(-nest.column.extent // hw.uc)
+        self.feature_row = max(feature.row_beats, nest.column.operand)
+        self.error_row = max(outer.row_beats, conv.out_size[1])
+        self.weight_row = max(self.weights.row_beats, self.kernel * hw.channel_block)
+        self.feature_beats, self.error_beats = feature.row_beats, outer.row_beats
+        self.weight_beats = self.weights.row_beats
         self.mask_cycles = hw.channel_block if self.gradient and self.weights.group_set > 1 else 0
         self.gaps = self._pack_gaps(raw)
         self.packer_free = 0
@@ -159,8 +170,7 @@ class _Timing:
         wait = max(start + 1 + window + 1, halves.free_at())
         load = 0
         if rows:
-            row = max(self.feature.row_beats, self.nest.column.operand)
-            load = self._burst_cycles(tile.n_blocks * tile.b_blocks, rows * self.feature.row_beats, rows * row)
+            load = self._burst_cycles(tile.n_blocks * tile.b_blocks, rows * self.feature_beats, rows * self.feature_row)
         done = wait + 1 + load
         halves.freed.append(1 << 60)
         return done + 1, done + 1
@@ -170,11 +180,11 @@ class _Timing:
             return start + 2, ready
         wait = max(start + 1, halves.free_at())
         if self.gradient:
-            row = max(self.error.row_beats, self.nest.conv.out_size[1])
-            load = self._burst_cycles(tile.m_blocks * tile.b_blocks, tile.rows * self.error.row_beats, tile.rows * row)
+            load = self._burst_cycles(
+                tile.m_blocks * tile.b_blocks, tile.rows * self.error_beats, tile.rows * self.error_row
+            )
         else:
-            row = max(self.weights.row_beats, self.kernel * self.hw.channel_block)
-            load = self._burst_cycles(tile.m_blocks * tile.n_blocks, self.weights.row_beats, row)
+            load = self._burst_cycles(tile.m_blocks * tile.n_blocks, self.weight_beats, self.weight_row)
         done = wait + 1 + load
         halves.freed.append(1 << 60)
         return done + 1, done + 1
@@ -194,11 +204,10 @@ class _Timing:
         """Cycle of the last step of a tile that begins in cycle ``begin``, and of its last sum."""
         hw = self.hw
         m, n = -(-tile.m_blocks * hw.channel_block // hw.um), -(-tile.n_blocks * hw.channel_block // hw.un)
-        pixels = tile.b_blocks * -(-tile.rows // hw.ur) * -(-self.nest.column.extent // hw.uc)
-        taps = sum(self.nest.row.class_taps()) * sum(self.nest.column.class_taps())
+        pixels = tile.b_blocks * -(-tile.rows // hw.ur) * self.columns
+        sums = m * n * self.taps
         if not self.gradient:
-            return begin + m * pixels * n * taps, last_sum
-        sums = m * n * taps
+            return begin + sums * pixels, last_sum
         first = max(begin + pixels, last_sum + hw.un)
         end = first + (sums - 1) * max(pixels, hw.un)
         return end, end

@@ -89,7 +89,7 @@ class _WaitingStore(_Timing):
     def _gradient_bursts(self, tile: _Tile) -> Iterator[int]:
         nest, block = self.nest, self.hw.channel_block
         m_blocks, n_blocks = -(-nest.m // block), -(-nest.n // block)
-        part, m, n, *_ = tile.index
+        part, m, n, *_ = tile.place
         m, n = m * self.tiling.m_groups * self.hw.um // block, n * self.tiling.n_groups * self.hw.un // block
         for m_block in range(m, m + tile.m_blocks):
             for n_block in range(n, n + tile.n_blocks):
@@ -101,7 +101,7 @@ class _WaitingStore(_Timing):
         top = max(tile.row * nest.row.classes - first, 0)
         bottom = min((tile.row + tile.rows) * nest.row.classes - first, nest.row.result)
         m_blocks = -(-nest.m // block)
-        part, m, _, b, _ = tile.index
+        part, m, _, b, _ = tile.place
         m, b = m * self.tiling.m_groups * self.hw.um // block, b * self.tiling.b_blocks
         places = [
             ((b_block * nest.sets + part) * m_blocks + m_block) * nest.row.result + top

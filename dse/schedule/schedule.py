@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Schedule:
     outputs: Tensor
     loss_error: Tensor
 
-    @property
+    @cached_property
     def layers(self) -> tuple[str, ...]:
         """Layers with steps, in the order of the network."""
         used = {step.layer for step in self.steps}

@@ -140,7 +140,8 @@ class Work:
         if unit is None:
             raise InputError(f"layer {layer.name}", "this accelerator has no pool unit", layer.op)
         try:
-            words, cycles = pool_words(unit, asked), pool_cycles(unit, asked, self.latency, BURSTS)
+            words = pool_words(unit, asked)
+            cycles = pool_cycles(unit, asked.without_addresses, self.latency, BURSTS)
         except InputError as error:
             raise InputError(f"layer {layer.name}", str(error)) from error
         self.steps.append(Step(layer.name, phase, "pool", what, words, cycles, (a_space, *SPACES[:1] * 2), rule))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,11 @@ class Pooling:
     def out_shape(self) -> tuple[int, int, int, int]:
         """Shape [B, C, R, C'] of the layer's output."""
         return (*self.shape[:2], *self.window.out_size(self.shape[2:]))
+
+    @property
+    def without_addresses(self) -> Pooling:
+        """The same work where bursts begin at boundaries of them, as tensors do: it takes as long."""
+        return replace(self, a=0, b=0, y=0, index=None if self.index is None else 0)
 
     @property
     def overlaps(self) -> bool:

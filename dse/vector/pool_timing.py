@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ _SETTLED = 2
 Cycles = NDArray[np.int64]
 
 
+@lru_cache(maxsize=256)
 def pool_cycles(hw: PoolParameters, command: Pooling, latency: int = 1, bursts: int = 0) -> int:
     """Cycles from a command being taken to done_o, with a memory of a beat a cycle on every port.
 

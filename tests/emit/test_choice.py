@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import dse
-from dse.emit import choose, rank, winners
+from dse.emit import choose
 from dse.errors import InputError
 from dse.results import ResultSet
-from tests.cli.cli_process import Outcome
-from tests.cli.conftest import dse as dse_command
-
-command = dse_command
-"""The fixture that runs the command; its own name is that of the package here."""
 
 
 def test_the_default_is_the_best_point_of_all_families(result: ResultSet) -> None:
@@ -66,30 +58,3 @@ def test_without_a_winner_there_is_nothing_to_emit(result: ResultSet) -> None:
         choose(replace(result, cells=nothing))
     with pytest.raises(InputError, match="has no feasible point"):
         choose(replace(result, cells=nothing), 0)
-
-
-def test_the_fastest_as_rtl_is_emitted_and_what_else_there_was_is_said(
-    command: Callable[..., Outcome], result: ResultSet, saved: Path, tmp_path: Path
-) -> None:
-    """Families and RTL do not agree on who is the fastest: the schedule's prediction decides."""
-    choices = winners(result)
-    inputs = dse.load_network("lenet10"), dse.load_device("zcu102")
-    ranking = rank(choices, lambda choice: inputs)
-    times = [design.predicted_s for design in ranking.designs]
-    assert len(times) == 2
-    assert times == sorted(times)
-    again = rank(choices[::-1], lambda choice: inputs)
-    assert again.best.title == ranking.best.title
-    done = command("emit", saved, "-o", tmp_path / "rtl")
-    assert done.out.startswith(f"not emitted: {ranking.designs[1].family}, predicted {1e3 * times[1]:.4g} ms")
-    assert ranking.best.title in done.out
-
-
-def test_what_rtl_cannot_realise_comes_as_a_reason(result: ResultSet) -> None:
-    pynq = dse.load_device("pynq_z1")
-    ranking = rank(winners(result), lambda choice: (dse.load_network("lenet10"), pynq))
-    assert all("the RTL takes more" in str(error) or "cannot realise" in str(error) for error in ranking.refused)
-    assert len(ranking.refused) + len(ranking.designs) == 2
-    if not ranking.designs:
-        with pytest.raises(InputError):
-            _ = ranking.best

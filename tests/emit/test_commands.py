@@ -146,7 +146,7 @@ def test_verify_refuses_with_one_line(dse: Dse, folder: Path, tmp_path: Path) ->
 def test_a_lint_failure_is_told_with_the_tools_words(dse: Dse, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "copy")
     top = tmp_path / "copy" / "rtl" / "accelerator.sv"
-    top.write_text(top.read_text().replace("schedule_write, bad_base;", "schedule_write, bad_base, spare;"))
+    top.write_text(top.read_text().replace("bad_base, lanes_work;", "bad_base, lanes_work, spare;"))
     design = tmp_path / "copy" / "design.json"
     content = json.loads(design.read_text())
     content["files"]["rtl/accelerator.sv"] = sha256(top.read_bytes())
