@@ -15,11 +15,9 @@ from dse.emit.render import TOP
 from dse.verify.dram import Dram
 from dse.verify.toolchain import build_library, build_runtime, verilate
 
-__all__ = ["OPTIMISE", "Simulator", "build_simulator"]
+__all__ = ["Simulator", "build_simulator"]
 
 BENCH = "accelerator_bench.cpp"
-OPTIMISE = "-O1"
-"""-O2 takes twice as long to compile and simulates no faster."""
 
 
 def build_simulator(folder: Path) -> Path:
@@ -35,12 +33,12 @@ def build_simulator(folder: Path) -> Path:
         return library
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    runtime = build_runtime(build / "runtime", OPTIMISE)
+    runtime = build_runtime(build / "runtime")
     prefix = f"V{TOP}"
     options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(build.absolute())]
     verilate(TOP, {}, [*options, "-f", "filelist.f"], folder)
     bench = f"#define DSE_TOP {prefix}\n" + (folder / "sim" / BENCH).read_text()
-    return build_library(build, prefix, bench, runtime, OPTIMISE, folder.absolute() / "sim")
+    return build_library(build, prefix, bench, runtime, include=folder.absolute() / "sim")
 
 
 CYCLES_PER_S = 100_000

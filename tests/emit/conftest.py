@@ -10,10 +10,12 @@ import pytest
 
 import dse
 from dse.emit import Choice, Design, design_of, emit
+from dse.emit.files import sha256
 from dse.results import ResultSet
 from dse.store import save
-from dse.verify import simulator
-from dse.verify.toolchain import build_runtime
+from dse.verify import run, simulator, train_run
+from dse.verify.lint import lint
+from dse.verify.toolchain import verilator_root
 from dse.verify.train import Trainer
 from tests.emit.training_bench import PRESETS, Bench, Open
 from tests.emit.training_host import BATCH
@@ -22,13 +24,18 @@ from tests.schedule.made_networks import NETWORKS
 DesignMaker = Callable[..., Design]
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that train on one accelerator run in one process, so that it is compiled once."""
+    """Tests on one accelerator run in one process, so that it is compiled once."""
     for item in items:
         if isinstance(item, pytest.Function) and item.path.name in _PRESET_OF:
             preset = item.callspec.params.get("preset") if hasattr(item, "callspec") else None
             item.add_marker(pytest.mark.xdist_group(f"training {preset or _PRESET_OF[item.path.name]}"))
+        elif isinstance(item, pytest.Function) and item.path.parent == _HERE and "folder" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("verified folder"))
 
+
+_HERE = Path(__file__).parent
 
 _PRESET_OF = {
     "test_training.py": "batch",
@@ -78,12 +85,21 @@ def make_design(result: ResultSet) -> DesignMaker:
 
 
 @pytest.fixture(scope="session")
-def quick_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Models compiled without optimisation, on one copy of Verilator's run-time library."""
-    runtime = build_runtime(tmp_path_factory.mktemp("verilated") / "runtime")
+def quick_builds(rtl_runtime: Path) -> Iterator[None]:
+    """Models on one copy of Verilator's run-time library; the linters, which are pure, see the same sources once."""
+    linted: set[str] = set()
+
+    def lint_once(folder: Path) -> None:
+        verilator_root()  # still missing where it is missing
+        sources = sha256(b"".join(path.read_bytes() for path in sorted((folder / "rtl").iterdir())))
+        if sources not in linted:
+            lint(folder)
+            linted.add(sources)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulator, "OPTIMISE", "-O0")
-        patch.setattr(simulator, "build_runtime", lambda folder, optimise: runtime)
+        patch.setattr(simulator, "build_runtime", lambda folder: rtl_runtime)
+        for module in (run, train_run):
+            patch.setattr(module, "lint", lint_once)
         yield
 
 
@@ -111,9 +127,7 @@ def opened(make_design: DesignMaker, quick_builds: None, tmp_path_factory: pytes
             design = make_design(family, point, network="shapes_residual", **words)
             folder: Path = tmp_path_factory.mktemp("training") / name
             emit(design, folder)
-            with pytest.MonkeyPatch.context() as patch:  # what takes longer to compile pays off in iterations
-                patch.setattr(simulator, "OPTIMISE", "-O1")
-                found[name] = Bench(design, folder, simulator.build_simulator(folder))
+            found[name] = Bench(design, folder, simulator.build_simulator(folder))
         return found[name]
 
     return build

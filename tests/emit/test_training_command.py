@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from dse.host import AcceleratorError
-from dse.verify import train_run
 from dse.verify.train import Trainer
 from dse.verify.train_run import TRAIN_REPORT
 from tests.cli.cli_process import Outcome
@@ -22,7 +21,6 @@ from tests.emit.training_bench import Open
 
 dse = dse_command
 Dse = Callable[..., Outcome]
-LINTED: set[Path] = set()
 SMALL = """
 name = "small"
 source = "a test"
@@ -45,19 +43,6 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL.replace("LOSS", "softmax_cross_entropy"))
     return path
-
-
-@pytest.fixture(autouse=True)
-def linted_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The linters' answer to the folder is known after the first of these tests."""
-    lint = train_run.lint
-
-    def once(folder: Path) -> None:
-        if folder not in LINTED:
-            lint(folder)
-            LINTED.add(folder)
-
-    monkeypatch.setattr(train_run, "lint", once)
 
 
 def test_it_prints_iterations_layers_and_where_they_are_kept(dse: Dse, rtl: Path, small: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -76,17 +75,23 @@ def test_every_layer_and_phase_is_bit_exact(channel: Design, folder: Path, dram:
     assert [row["simulated_cycles"] for row in written["phases"]] == [row.outcome.cycles for row in result.rows]
 
 
-def test_lanes_on_rows_and_columns_at_16_bits(make_design: DesignMaker, tmp_path: Path) -> None:
+def test_lanes_on_rows_and_columns_at_16_bits_in_a_folder_named_relative_to_where_one_is(
+    make_design: DesignMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = {"ifm_words": 512, "ofm_words": 512, "wei_words": 1024}
     point = {"tf_rows": 2, "tf_cols": 3, "tm": 2, **words}
-    emit(make_design("feature_map", point, "int16", "pynq_z1"), tmp_path)
-    result = verify(tmp_path, Settings(max_cycles=SMALL, dram=Dram(stall=0.2), layers=("conv1", "fc2")))
+    emit(make_design("feature_map", point, "int16", "pynq_z1"), tmp_path / "rtl")
+    monkeypatch.chdir(tmp_path)
+    result = verify(Path("rtl"), Settings(max_cycles=SMALL, dram=Dram(stall=0.2), layers=("conv1", "fc2")))
     assert [(row.layer, row.phase) for row in result.rows if row.outcome.exact] == [
         (layer, phase)
         for layer in ("conv1", "fc2")
         for phase in ("forward", "input_grad", "weight_grad")
         if (layer, phase) != ("conv1", "input_grad")
     ]
+    library = build_simulator(Path("rtl"))
+    assert library.is_absolute()
+    assert library.is_file()
 
 
 def test_a_mistake_in_the_rtl_is_found(make_design: DesignMaker, tmp_path: Path) -> None:
@@ -196,13 +201,3 @@ def test_unknown_layers_and_missing_tools_are_one_line(folder: Path, monkeypatch
 def test_slang_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.sv").write_text("module a; logic x; assign x = missing; endmodule\n")
     assert "a.sv:1:" in slang_messages(tmp_path, "a", ["a.sv"])
-
-
-def test_a_folder_may_be_named_relative_to_where_one_is(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(folder, tmp_path / "rtl", ignore=shutil.ignore_patterns("build"))
-    monkeypatch.chdir(tmp_path)
-    library = build_simulator(Path("rtl"))
-    assert library.is_absolute()
-    assert library.is_file()

@@ -41,9 +41,9 @@ class Setting:
         """The layout of maps of ``shape``."""
         return RowImage.maps(shape, (self.ub, self.block), self.bits // 8, self.data_bits // 8)
 
-    def bench(self, cache: Path, runtime: Path, optimise: str = "-O0") -> UnitBench:
+    def bench(self, cache: Path, runtime: Path) -> UnitBench:
         """The unit with these parameters."""
-        return UnitBench("channel_unit", self.verilog(), len(CHANNEL_FIELDS), SOURCES, cache, runtime, optimise)
+        return UnitBench("channel_unit", self.verilog(), len(CHANNEL_FIELDS), SOURCES, cache, runtime)
 
 
 @dataclass

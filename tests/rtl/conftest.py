@@ -1,4 +1,4 @@
-"""Models are compiled once per test run, into a temporary folder, and shared by the tests."""
+"""Models are compiled once per test run, into a folder that its processes share."""
 
 from __future__ import annotations
 
@@ -7,27 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from dse.verify.toolchain import build_runtime
 from tests.rtl.rtl_model import RtlModel
 
 ModelFactory = Callable[..., RtlModel]
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one setting of a unit run in one process, so that it is compiled once."""
+    """Tests of one setting of a unit run in one process: another one would wait until it is compiled."""
     for item in items:
         if item.path.parent == Path(__file__).parent and hasattr(item, "callspec") and "name" in item.callspec.params:
             item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {item.callspec.params['name']}"))
 
 
 @pytest.fixture(scope="session")
-def rtl_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("rtl")
-
-
-@pytest.fixture(scope="session")
-def rtl_runtime(rtl_cache: Path) -> Path:
-    return build_runtime(rtl_cache / "runtime")
+def rtl_cache(run_folder: Path) -> Path:
+    return run_folder / "rtl"
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dse.verify import toolchain
 from dse.verify.dram import Dram
+from tests.made_once import made_once
 from tests.rtl.rtl_model import LIBRARY
 
 SIMULATION = LIBRARY.parent / "sim"
@@ -92,11 +93,14 @@ class DmaBench:
 def build_bench(top: str, data_width: int, cache: Path, runtime: Path, library: Path = LIBRARY) -> Path:
     """Compile one from the sources in ``library``; returns the shared library."""
     prefix = f"V{top}_{data_width}_bench"
-    folder = cache / prefix
-    folder.mkdir(parents=True)
-    parameters = {"DataWidth": data_width, "MaxOutstanding": 4 if data_width == 64 else 8}
-    options = ["-y", str(library), "--cc", "-O3", "--prefix", prefix, "--Mdir", str(folder)]
-    toolchain.verilate(top, parameters, [*options, str(library / f"{top}.sv")], folder)
-    switches = f"#define DSE_TOP {prefix}\n#define DSE_READ {int(top == 'dma_read')}\n"
-    bench = switches + Path(__file__).with_name("dma_bench.cpp").read_text()
-    return toolchain.build_library(folder, prefix, bench, runtime, include=SIMULATION)
+
+    def build(folder: Path) -> None:
+        folder.mkdir()
+        parameters = {"DataWidth": data_width, "MaxOutstanding": 4 if data_width == 64 else 8}
+        options = ["-y", str(library), "--cc", "-O3", "--prefix", prefix, "--Mdir", str(folder)]
+        toolchain.verilate(top, parameters, [*options, str(library / f"{top}.sv")], folder)
+        switches = f"#define DSE_TOP {prefix}\n#define DSE_READ {int(top == 'dma_read')}\n"
+        bench = switches + Path(__file__).with_name("dma_bench.cpp").read_text()
+        toolchain.build_library(folder, prefix, bench, runtime, include=SIMULATION)
+
+    return made_once(cache / prefix, build) / "model.so"

@@ -22,6 +22,7 @@ from dse.engine import (
     phase_nest,
 )
 from dse.golden import forward, input_grad, weight_grad
+from dse.verify.toolchain import OPTIMISE
 from tests.rtl.rtl_model import LIBRARY
 from tests.rtl.unit_bench import Behaviour, Outcome, UnitBench
 
@@ -38,7 +39,7 @@ def engine_options() -> list[str]:
 class EngineBench(UnitBench):
     """One engine; `run` takes commands."""
 
-    def __init__(self, hw: EngineParameters, cache: Path, runtime: Path, optimise: str = "-O1") -> None:
+    def __init__(self, hw: EngineParameters, cache: Path, runtime: Path, optimise: str = OPTIMISE) -> None:
         self.hw = hw
         sources = engine_options()
         super().__init__("conv_engine", hw.verilog(), len(COMMAND_FIELDS), sources, cache, runtime, optimise)

@@ -74,7 +74,7 @@ def main() -> int:
     total = 0
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(arguments.jobs) as pool:
         cache = Path(folder)
-        build_runtime(cache / "runtime", "-O1")
+        build_runtime(cache / "runtime")
         print(f"{len(LAYERS)} layers x {len(PHASES)} phases x {arguments.rounds} rounds", flush=True)
         for done in [pool.submit(run_setting, name, cache, arguments.rounds) for name in arguments.settings]:
             name, jobs, cycles, build_s, run_s = done.result()

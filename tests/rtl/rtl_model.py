@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dse.verify import toolchain
+from tests.made_once import made_once
 
 LIBRARY = Path(__file__).parents[2] / "rtl_templates" / "lib"
 VECTOR = LIBRARY.parent / "vector"
@@ -69,6 +71,11 @@ EXPORT void model_run(void* p, size_t cycles, const uint32_t* in, uint32_t* out,
 """
 
 
+def model_class(top: str, parameters: Mapping[str, int]) -> str:
+    """Name of the C++ class of a module with these values, short enough for a file's name."""
+    return f"V{top}_{zlib.crc32(repr(sorted(parameters.items())).encode()):08x}"
+
+
 def verilate(top: str, parameters: Mapping[str, int], options: list[str], cwd: Path) -> None:
     """Run Verilator on one module of the library or of a vector unit; ToolError has its messages if it refuses."""
     folder = LIBRARY if (LIBRARY / f"{top}.sv").is_file() else VECTOR
@@ -89,34 +96,37 @@ class Port:
         return -(-self.width // 32)
 
 
-def _ports(header: str, direction: str) -> list[Port]:
+def _ports(header: Path, direction: str) -> list[Port]:
     """Ports of one direction as Verilator declares them in the model's header."""
-    found = re.findall(rf"VL_{direction}(?:8|16|64|W)?\(\(?&?(\w+)\)?,(\d+),(\d+)(?:,\d+)?\);", header)
+    pattern = rf"VL_{direction}(?:8|16|64|W)?\(\(?&?(\w+)\)?,(\d+),(\d+)(?:,\d+)?\);"
+    found = re.findall(pattern, header.read_text())
     return [Port(name, int(high) - int(low) + 1) for name, high, low in found if name not in ("clk_i", "rst_ni")]
+
+
+def _build(folder: Path, prefix: str, top: str, parameters: Mapping[str, int], runtime: Path) -> None:
+    """Compile a module and the functions that drive it into ``model.so`` of the new ``folder``."""
+    folder.mkdir()
+    options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(folder)]
+    verilate(top, parameters, options, folder)
+    header = folder / f"{prefix}.h"
+    puts = [f"    put(m->top.{port.name}, in); in += {port.words};" for port in _ports(header, "IN")]
+    gets = [f"    get(m->top.{port.name}, out); out += {port.words};" for port in _ports(header, "OUT")]
+    harness = _HARNESS.format(prefix=prefix, puts="\n".join(puts), gets="\n".join(gets))
+    toolchain.build_library(folder, prefix, harness, runtime)
 
 
 class RtlModel:
     """A module with fixed parameter values, compiled; every `run` starts from reset."""
 
     def __init__(self, top: str, parameters: Mapping[str, int], cache: Path, runtime: Path) -> None:
-        prefix = "_".join(["V" + top, *(f"{value}" for value in parameters.values())])
-        folder = cache / prefix
-        folder.mkdir()
-        options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(folder)]
-        verilate(top, parameters, options, folder)
-        header = (folder / f"{prefix}.h").read_text()
-        self.inputs, self.outputs = _ports(header, "IN"), _ports(header, "OUT")
-        library = toolchain.build_library(folder, prefix, self._harness(prefix), runtime)
-        self._library = ctypes.CDLL(str(library), mode=os.RTLD_LOCAL)
+        prefix = model_class(top, parameters)
+        folder = made_once(cache / prefix, lambda folder: _build(folder, prefix, top, parameters, runtime))
+        self.inputs, self.outputs = _ports(folder / f"{prefix}.h", "IN"), _ports(folder / f"{prefix}.h", "OUT")
+        self._library = ctypes.CDLL(str(folder / "model.so"), mode=os.RTLD_LOCAL)
         self._library.model_new.restype = ctypes.c_void_p
         self._library.model_delete.argtypes = [ctypes.c_void_p]
         self._library.model_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
         self._library.model_run.argtypes += [ctypes.c_bool]
-
-    def _harness(self, prefix: str) -> str:
-        puts = [f"    put(m->top.{port.name}, in); in += {port.words};" for port in self.inputs]
-        gets = [f"    get(m->top.{port.name}, out); out += {port.words};" for port in self.outputs]
-        return _HARNESS.format(prefix=prefix, puts="\n".join(puts), gets="\n".join(gets))
 
     def run(self, stimulus: Mapping[str, npt.NDArray[np.generic]], before_edge: bool = False) -> dict[str, Words]:
         """Drive every input port; returns words uint32 [cycles, words] per output port, after each rising edge.

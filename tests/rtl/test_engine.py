@@ -43,7 +43,7 @@ def bench_of(rtl_cache: Path, rtl_runtime: Path) -> BenchFactory:
 
     def build(name: str) -> EngineBench:
         if name not in benches:
-            benches[name] = EngineBench(SETTINGS[name], rtl_cache, rtl_runtime, "-O0")
+            benches[name] = EngineBench(SETTINGS[name], rtl_cache, rtl_runtime)
         return benches[name]
 
     return build

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dse.verify.toolchain import build_library, verilate
+from dse.verify.toolchain import OPTIMISE, build_library, verilate
+from tests.made_once import made_once
+from tests.rtl.rtl_model import model_class
 
 
 class _Config(ctypes.Structure):
@@ -71,20 +73,20 @@ class UnitBench:
 
     def __init__(
         self, top: str, parameters: Mapping[str, int], words: int, sources: Sequence[str], cache: Path, runtime: Path,
-        optimise: str = "-O0",
+        optimise: str = OPTIMISE,
     ) -> None:  # fmt: skip
         self.parameters, self.words = dict(parameters), words
-        prefix = f"V{top}_" + "_".join(str(value) for value in parameters.values())
-        folder = cache / prefix
-        library = folder / "model.so"
-        if not library.exists():
-            folder.mkdir(parents=True)
+        prefix = model_class(top, parameters)
+
+        def build(folder: Path) -> None:
+            folder.mkdir()
             options = ["--cc", "-O3", "--x-initial", "unique", "--prefix", prefix, "--Mdir", str(folder)]
             verilate(top, parameters, [*options, *sources], folder)
             head = f"#define MODEL {prefix}\n#define WORDS {words}\n#include <cstring>\n"
             bench = head + (Path(__file__).parent / "unit_bench.cpp").read_text()
             build_library(folder, prefix, bench, runtime, optimise)
-        self._library = ctypes.CDLL(str(library), mode=os.RTLD_LOCAL)
+
+        self._library = ctypes.CDLL(str(made_once(cache / prefix, build) / "model.so"), mode=os.RTLD_LOCAL)
         self._library.bench_new.restype = ctypes.c_void_p
         self._bench = ctypes.c_void_p(self._library.bench_new())
 
