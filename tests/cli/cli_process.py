@@ -15,6 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from typer.testing import CliRunner
+
+from dse.cli.app import app
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -51,6 +55,14 @@ class Outcome:
 def command(*words: object) -> list[str]:
     """The words of a process that runs ``dse`` with ``words``."""
     return [sys.executable, "-m", "dse", *map(str, words)]
+
+
+def run_here(*words: object) -> Outcome:
+    """Run ``dse`` with ``words`` in this process."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
 def environment(path: Path | None = None) -> dict[str, str]:

@@ -5,23 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from dse.cli.app import app
-from tests.cli.cli_process import Outcome, command, environment
+from tests.cli.cli_process import Outcome, command, environment, run_here
 
 
 @pytest.fixture
 def dse() -> Callable[..., Outcome]:
     """Run a command in this process."""
-
-    def run(*words: object) -> Outcome:
-        result = CliRunner().invoke(app, [str(word) for word in words])
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return Outcome(result.exit_code, result.stdout, result.stderr)
-
-    return run
+    return run_here
 
 
 @pytest.fixture

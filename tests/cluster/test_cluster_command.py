@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_process import Outcome, command, environment
+from tests.cli.cli_process import Outcome, run_here
 
 
 def run(folder: Path, *words: object) -> Outcome:
-    done = subprocess.run(
-        command("cluster", *words), cwd=folder, env=environment(), capture_output=True, text=True, timeout=120
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    with contextlib.chdir(folder):
+        return run_here("cluster", *words)
 
 
 def test_plan_is_printed_written_and_checked(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_scalar_call_equals_vector_call(family: ParallelismModel, name: str) -> 
     work = workload(name)
     points = random_points(family.space(work, BOARD), 7)
     many = family.evaluate(work, BOARD, points, detail=True)
-    for i in range(7):
+    for i in (0, 3, 6):
         one = family.evaluate(work, BOARD, {k: v[i] for k, v in points.items()}, detail=True)
         assert one.iteration_cycles.shape == ()
         assert one.iteration_cycles == many.iteration_cycles[i]

@@ -80,11 +80,11 @@ def test_papers_points_come_first_and_no_point_twice(sampler):
 @pytest.mark.parametrize("objectives", [("latency",), ("latency", "bram")])
 def test_a_sampler_that_learns_spends_repeats_on_variations(sampler, objectives, monkeypatch):
     problem = Problem.of(Buffered(seed=4, most=12, depths=12), WORKLOAD, ROOMY, objectives=objectives)
-    result = optuna_search(problem, sampler=sampler, trials=400)
+    result = optuna_search(problem, sampler=sampler, trials=200)
     monkeypatch.setattr("dse.search.sampling._LEARNING", ())
-    repeating = optuna_search(problem, sampler=sampler, trials=400)
-    assert result.trials == repeating.trials == 400
-    assert len(repeating.values) < len(result.values) <= 400
+    repeating = optuna_search(problem, sampler=sampler, trials=200)
+    assert result.trials == repeating.trials == 200
+    assert len(repeating.values) < len(result.values) <= 200
 
 
 def test_variations_find_the_optimum_of_a_rugged_space():
