@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from dse.cluster.lanes import lanes_text
+
 __all__ = ["RESOURCE_TITLES", "edge_data", "scaling_data", "stage_data", "timeline_data", "usage_data"]
 
 RESOURCE_TITLES = {
@@ -32,7 +34,7 @@ def stage_data(plan: Mapping[str, Any]) -> pd.DataFrame:
         {
             "position": position, "stage": stage["name"], "layers": len(stage["layers"]), "node": stage["node"],
             "weights": stage["weights"], "dsp": stage["dsp"], "ram_mb": stage["ram_bits"] / 1e6,
-            "lanes": "; ".join(f"{u['poc']} x {u['pic']} x {u['ph']}" for u in stage["unroll"].values()),
+            "lanes": "; ".join(lanes_text(u) for u in stage["unroll"].values()),
             "depth": depth[stage["name"]],
         }
         for position, stage in enumerate(plan["stages"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.cli.output import Table, number, print_tables, share
+from dse.cluster.lanes import lanes_text
 
 if TYPE_CHECKING:
     from dse.cluster.check import Breach
@@ -122,7 +123,7 @@ def _node_table(content: Mapping[str, Any]) -> Table:
 def _stage_table(content: Mapping[str, Any]) -> Table:
     rows = []
     for stage in content["stages"]:
-        unroll = "; ".join("x".join(str(u[k]) for k in ("poc", "pic", "ph")) for u in stage["unroll"].values())
+        unroll = "; ".join(lanes_text(u) for u in stage["unroll"].values())
         rest = len(stage["layers"]) - 1
         rows.append((
             stage["name"] + (f" +{rest}" if rest > 0 else ""),

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.cluster.demand import DemandTable, Storage
+from dse.cluster.demand import DemandTable
 from dse.cluster.hardware import NODE_RESOURCES
+from dse.cluster.storages import Storage
 
 __all__ = ["LEAST_FPS", "Bound", "aggregate_bound", "distinct_nodes", "largest_fps", "static_shortage"]
 
@@ -66,8 +67,8 @@ def aggregate_shortage(table: DemandTable, fps: float) -> tuple[str, str] | None
     nodes, stages = distinct_nodes(table), range(len(table.graph.stages))
     dsp = 0.0
     for stage in stages:
-        found = [d.dsp for n in nodes if (d := table.demand(stage, n, fps)) is not None]
-        fits = [d for n, d in zip(nodes, found, strict=False) if d <= table.cluster.nodes[n].dsp]
+        found = {n: least for n in nodes if (least := table.least_dsp(stage, n, fps)) is not None}
+        fits = [least for n, least in found.items() if least <= table.cluster.nodes[n].dsp]
         name = table.graph.stages[stage].name
         if not found:
             return "lanes", f"stage {name}"

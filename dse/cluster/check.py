@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dse.cluster.demand import DemandTable
+from dse.cluster.lanes import LANES
 from dse.cluster.plan_file import read_plan
 from dse.cluster.planner import demand_table
 from dse.cluster.stages import StageGraph
+from dse.cluster.storages import Storage
 from dse.errors import InputError
 
 __all__ = ["Breach", "check_plan", "hops_into"]
@@ -153,22 +155,42 @@ class _Placed:
                 if bounds is None:
                     continue
                 sizes = unrolls.table(layer.name)
-                poc, pic, ph = (np.array(sizes.parse(k, int, _positive)) for k in ("poc", "pic", "ph"))
-                cycles, blocks = bounds.cycles(poc, pic, ph), bounds.blocks(poc, pic, ph, operator)
-                dsp[node] += float(blocks)
-                if float(cycles) * self.fps > clock_hz * (1 + TOLERANCE):
+                lanes = [sizes.parse(name, int, _positive) for name in LANES]
+                found += self._lanes(number, layer.name, lanes)
+                cycles = float(bounds.cycles(np.array([lanes]))[0])
+                dsp[node] += float(bounds.blocks(np.array([lanes]), operator)[0])
+                if cycles * self.fps > clock_hz * (1 + TOLERANCE):
                     limit = f"{clock_hz / self.fps:,.0f} cycles at {self.fps:,.1f} fps"
-                    found.append(Breach("an engine keeps up", layer.name, f"{int(cycles):,} cycles", limit))
+                    found.append(Breach("an engine keeps up", layer.name, f"{cycles:,.0f} cycles", limit))
             mac_free = self.table.stream_blocks(number, node, self.fps)
             dsp[node] += mac_free
         return found + self._over("dsp", dsp, [n.dsp for n in self.table.cluster.nodes])
 
+    def _lanes(self, stage: int, layer: str, lanes: list[int]) -> list[Breach]:
+        """Rows and frames at a time are on chip; frames at a time divide those that are."""
+        kept = self._kept(stage)
+        rows, samples = lanes[LANES.index("pr")], lanes[LANES.index("pb")]
+        found = []
+        if rows > kept.rows:
+            found.append(Breach("lanes along rows have lines", layer, str(rows), f"1 to {kept.rows}"))
+        if kept.samples % samples:
+            found.append(
+                Breach("lanes along frames have their maps", layer, str(samples), f"a divisor of {kept.samples}")
+            )
+        return found
+
+    def _kept(self, stage: int) -> Storage:
+        """The storage that the plan names."""
+        row = self.rows[stage]
+        options = {(o.weights, o.rows, float(o.frames)): o for o in self.table.storages[stage]}
+        rows, frames = row.get("rows", int), float(row.get("frames", (int, float)))
+        return row.parse("weights", str, lambda weights: options[weights, rows, frames])
+
     def _memory(self) -> list[Breach]:
         count = len(self.table.cluster.nodes)
         ram, read, write = [0.0] * count, [0.0] * count, [0.0] * count
-        for number, row in enumerate(self.rows):
-            options = {option.weights: option for option in self.table.storages[number]}
-            kept = row.parse("weights", str, options.__getitem__)
+        for number in range(len(self.rows)):
+            kept = self._kept(number)
             ram[self.node[number]] += kept.ram_bits
             read[self.node[number]] += kept.dram_read_bits * self.fps
             write[self.node[number]] += kept.dram_write_bits * self.fps

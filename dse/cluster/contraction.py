@@ -20,9 +20,9 @@ def stage_shares(table: DemandTable, fps: float) -> list[float]:
     shares = []
     for stage, options in enumerate(table.storages):
         found = [
-            demand.dsp / max(node.dsp, 1e-9)
+            least / max(node.dsp, 1e-9)
             for number, node in enumerate(nodes)
-            if (demand := table.demand(stage, number, fps)) is not None
+            if (least := table.least_dsp(stage, number, fps)) is not None
         ]
         amounts = (
             ("ram_bits", min(o.ram_bits for o in options)),

@@ -8,47 +8,37 @@ its gradients read, beside the arriving gradient.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from dse.cluster.hardware import Cluster, Node
-from dse.cluster.ram import layer_ram_bits, second_operand_words
+from dse.cluster.lanes import Unrolling
+from dse.cluster.ram import second_operand_words
 from dse.cluster.reading import Reading
-from dse.cluster.stages import Stage, StageGraph
-from dse.cluster.unrolling import Bounds, OperatorBlocks, frontier, layer_bounds
+from dse.cluster.stages import StageGraph
+from dse.cluster.storages import Storage, stage_storages
+from dse.cluster.unrolling import Bounds, Frontier, OperatorBlocks, frontier, layer_bounds
 from dse.errors import InputError
 from dse.models.loop_nest import loop_nests
 from dse.models.operators import OPERATIONS, Pass, stream_table
 from dse.network import MAC_OPERATIONS, Layer
 from dse.workload import Precision, Workload
 
-__all__ = ["DemandTable", "StageDemand", "Storage"]
+__all__ = ["DemandTable", "StageDemand"]
 
 _GRADIENT_ONLY = frozenset({"add", "sub", "softmax_cross_entropy", "sum_square_error"})
 """Operations whose gradients read gradients only."""
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
-    """One way to keep a stage's weights: RAM in bits, DRAM traffic in bits a frame."""
-
-    weights: str
-    """``chip``, or ``dram`` with the frames (or the share of one) that a load serves behind it: ``dram/4``."""
-    ram_bits: float
-    dram_read_bits: float
-    dram_write_bits: float
-
-
-@dataclass(frozen=True, slots=True)
 class StageDemand:
-    """DSP blocks of a stage on one kind of node, and the unrolling (poc, pic, ph) of each of its MAC layers."""
+    """DSP blocks of a stage on one kind of node, and the unrolling of each of its MAC layers."""
 
     dsp: float
-    unroll: Mapping[str, tuple[int, int, int]]
-    cycles: int
+    unroll: Mapping[str, Unrolling]
+    cycles: float
     """Cycles a frame of its slowest engine: the stage's own limit is the clock divided by them."""
 
 
@@ -92,41 +82,94 @@ class DemandTable:
 
     @cached_property
     def storages(self) -> list[tuple[Storage, ...]]:
-        """The ways to keep each stage's weights, cheapest RAM last [L]; at least one each."""
-        return [self._storages(stage) for stage in self.graph.stages]
+        """The ways to keep each stage's weights and maps [L]; at least one each."""
+        bits, found = self.precision.bits, []
+        for stage in self.graph.stages:
+            kept = float(sum(self.kept_elements[layer.name] for layer in stage.layers) * bits)
+            found.append(stage_storages(stage, self.precision, self.reading, self.micro_batch, kept))
+        return found
 
-    def demand(self, stage: int, node: int, fps: float) -> StageDemand | None:
-        """What stage number ``stage`` takes on node number ``node`` at ``fps`` frames per second; None: too fast."""
+    @cached_property
+    def leanest(self) -> list[int]:
+        """Number of the storage of each stage that takes the least RAM [L]."""
+        return [min(range(len(o)), key=lambda way, o=o: o[way].ram_bits) for o in self.storages]  # type: ignore[misc]
+
+    def demand(self, stage: int, node: int, fps: float, way: int) -> StageDemand | None:
+        """What stage number ``stage``, its weights and maps kept in way number ``way``, takes on node number ``node``
+        at ``fps`` frames per second; None: too fast."""
+        streams = self._streams(stage, node, fps)
+        return self._with_lanes(streams, stage, node, fps, way)
+
+    def _with_lanes(
+        self, streams: tuple[float, float], stage: int, node: int, fps: float, way: int
+    ) -> StageDemand | None:
+        """The demand with the cheapest lanes of the layer with multiply-accumulates, a stage's first, if it has one."""
+        head = self._head(stage)
+        if head is None:
+            return StageDemand(streams[0], {}, streams[1])
+        choices = self.choices(stage, node, way)
+        chosen = choices.at(self.cluster.nodes[node].clock_hz / fps)
+        if chosen < 0:
+            return None
+        lanes: Unrolling = tuple(int(v) for v in choices.unroll[chosen])  # type: ignore[assignment]
+        blocks, cycles = float(choices.dsp[chosen]), float(choices.cycles[chosen])
+        return StageDemand(streams[0] + blocks, {head: lanes}, max(streams[1], cycles))
+
+    def _head(self, stage: int) -> str | None:
+        """The stage's first layer, if it has multiply-accumulates: the layers behind it have none."""
+        layers = self.graph.stages[stage].layers
+        return layers[0].name if layers and layers[0].name in self.bounds else None
+
+    def _streams(self, stage: int, node: int, fps: float) -> tuple[float, float]:
+        """DSP blocks of the stage's layers without multiply-accumulates, and the cycles a frame of the slowest."""
         clock_hz, operator = self.cluster.nodes[node].clock_hz, self.operators[node]
-        dsp, slowest = 0.0, 1
-        unroll: dict[str, tuple[int, int, int]] = {}
+        dsp, slowest = 0.0, 1.0
         for layer in self.graph.stages[stage].layers:
-            bounds = self.bounds.get(layer.name)
-            if bounds is None:
+            if layer.name not in self.bounds:
                 blocks, cycles = self._stream(layer, operator, fps, clock_hz)
                 dsp, slowest = dsp + blocks, max(slowest, cycles)
-                continue
-            choices = frontier(bounds, operator)
-            chosen = choices.at(clock_hz / fps)
-            if chosen < 0:
-                return None
-            dsp += float(choices.dsp[chosen])
-            poc, pic, ph = (int(v) for v in choices.unroll[chosen])
-            unroll[layer.name] = (poc, pic, ph)
-            slowest = max(slowest, int(choices.cycles[chosen]))
-        return StageDemand(dsp, unroll, slowest)
+        return dsp, slowest
 
-    def fastest_fps(self, stage: int, node: int) -> float:
-        """Frames per second of the stage with all the lanes that it can use."""
-        clock_hz, operator = self.cluster.nodes[node].clock_hz, self.operators[node]
-        mac = [self.bounds[layer.name] for layer in self.graph.stages[stage].layers if layer.name in self.bounds]
-        return min((clock_hz / float(frontier(b, operator).cycles[-1]) for b in mac), default=math.inf)
+    def choices(self, stage: int, node: int, way: int) -> Frontier:
+        """The unrollings of a stage's layer with multiply-accumulates (its first) that a storage allows."""
+        kept, head = self.storages[stage][way], self.graph.stages[stage].layers[0]
+        hybrid = self.reading.hybrid_lanes
+        return frontier(self.bounds[head.name], self.operators[node], kept.rows, kept.samples, hybrid=hybrid)
+
+    def least_dsp(self, stage: int, node: int, fps: float) -> float | None:
+        """The fewest DSP blocks with any storage; None: too fast."""
+        found = [d.dsp for way in self._most_lanes[stage] if (d := self.demand(stage, node, fps, way)) is not None]
+        return min(found, default=None)
+
+    @cached_property
+    def _most_lanes(self) -> list[tuple[int, ...]]:
+        """Of every stage one storage for each largest pair of lanes along rows and frames [L]."""
+        found = []
+        for options in self.storages:
+            pairs = {(o.rows, o.samples): way for way, o in enumerate(options)}
+            top = [p for p in pairs if not any(q != p and q[0] >= p[0] and q[1] >= p[1] for q in pairs)]
+            found.append(tuple(pairs[p] for p in top))
+        return found
+
+    def ways(self, stage: int, node: int, fps: float) -> list[tuple[int, float]]:
+        """The storages with which a stage keeps up on a node, each with its DSP blocks, the least RAM first; without
+        those that another one is as good as in everything."""
+        found: list[tuple[int, float]] = []
+        amounts: list[tuple[float, ...]] = []
+        options, streams = self.storages[stage], self._streams(stage, node, fps)
+        for way in sorted(range(len(options)), key=lambda way: options[way].ram_bits):
+            demand = self._with_lanes(streams, stage, node, fps, way)
+            if demand is None:
+                continue
+            own = (demand.dsp, options[way].dram_read_bits, options[way].dram_write_bits)
+            if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in amounts):
+                found.append((way, demand.dsp))
+                amounts.append(own)
+        return found
 
     def stream_blocks(self, stage: int, node: int, fps: float) -> float:
         """DSP blocks of the stage's layers without multiply-accumulates."""
-        clock_hz, operator = self.cluster.nodes[node].clock_hz, self.operators[node]
-        layers = [x for x in self.graph.stages[stage].layers if x.name not in self.bounds]
-        return sum(self._stream(layer, operator, fps, clock_hz)[0] for layer in layers)
+        return self._streams(stage, node, fps)[0]
 
     def edge_bits(self) -> tuple[list[int], list[int]]:
         """Bits a frame of every edge: forward and backward [E]."""
@@ -146,46 +189,33 @@ class DemandTable:
         elements = max(layer.in_elements, layer.out_elements)
         lanes = max(math.ceil(elements * fps / clock_hz), 1)
         blocks = 0.0
-        for multipliers, adders in _stream_operators(layer, self.reading):
+        for multipliers, adders in self._stream_operators(layer):
             blocks += lanes * (multipliers * operator.multiplier + adders * operator.adder)
         return blocks, -(-elements // lanes)
 
-    def _storages(self, stage: Stage) -> tuple[Storage, ...]:
-        bits = self.precision.bits
-        kept = float(sum(self.kept_elements[layer.name] for layer in stage.layers) * bits)
-        if not stage.layers:
-            return (Storage("chip", 0.0, 0.0, 0.0),)
-        head, rest = stage.layers[0], stage.layers[1:]
-        beside = sum(layer_ram_bits(x, self.precision, self.reading) for x in rest)
-        found = []
-        for place in self.reading.storages(head.op) if head.parameters else ("chip",):
-            for frames in self._frames(head) if place == "dram" else (0.0,):
-                ram = beside + layer_ram_bits(head, self.precision, self.reading, frames)
-                read, write = self._weight_bits(head, frames)
-                # A fully connected layer's input is a handful of words: kept on chip with its weights in DRAM.
-                own = 0.0 if frames and head.op == "fc" and head.in_shape[1:] == (1, 1) else kept
-                name = f"dram/{frames:g}" if frames else "chip"
-                found.append(Storage(name, ram, own + read, own + write))
-        return tuple(s for s in found if not any(_dominates(other, s) for other in found if other is not s))
+    def _stream_operators(self, layer: Layer) -> list[tuple[int, int]]:
+        """(multipliers, adders) of a lane: those listed, none for what only moves or gates, else one and two.
 
-    def _frames(self, layer: Layer) -> tuple[float, ...]:
-        """How many frames one load of a layer's weights may serve: the micro-batch, or less for fewer maps on chip."""
-        if not self.reading.buffer_micro_batch or layer.op not in MAC_OPERATIONS:
-            return (float(self.micro_batch),)
-        pixels = layer.out_shape[1] * layer.out_shape[2]
-        return tuple(dict.fromkeys((float(self.micro_batch), 1.0, *(s for s in _SHARES if pixels * s >= 1))))
+        Normalisation with trained scale and shift is online normalisation and a bias. An add of one map forks it: its
+        readers' gradients are summed.
+        """
+        if layer.op == "add" and len(layer.inputs) == 1:
+            return [(0, self._readers.get(layer.name, 1) - 1)]
+        cost = self.reading.stream.get(layer.op)
+        if cost is not None:
+            own = [(cost.multipliers, cost.adders)]
+            if layer.op == "batch_norm" and layer.parameters:
+                bias = self.reading.stream["bias"]
+                own.append((bias.multipliers, bias.adders))
+            return own
+        gate = all("out" not in one.reads or "in" not in one.reads for p in OPERATIONS[layer.op].values() for one in p)
+        return [] if gate and not layer.parameters else [(1, 2)]
 
-    def _weight_bits(self, layer: Layer, frames: float) -> tuple[float, float]:
-        """Bits a frame that weights in DRAM are read and written with; an embedding moves the rows it looks up."""
-        if not frames:
-            return 0.0, 0.0
-        moved = layer.out_elements if layer.op == "embedding" else layer.parameters / frames
-        bits = moved * self.precision.bits
-        return bits * self.reading.dram_weight_reads, bits * self.reading.dram_weight_writes
+    @cached_property
+    def _readers(self) -> Counter[str]:
+        """Layers that read each map."""
+        return Counter(source for layer in self.graph.network.layers for source in layer.inputs)
 
-
-_SHARES = (1 / 2, 1 / 4, 1 / 8, 1 / 16)
-"""Shares of a frame that a load of weights may serve: they are loaded again for the next."""
 
 _EMPTY: Mapping[str, tuple[Pass, ...]] = {"forward": (), "input_grad": (), "weight_grad": (), "update": ()}
 
@@ -202,26 +232,3 @@ def _kept(op: str) -> dict[str, tuple[str, ...]]:
                 if stream == own or stream not in ("out", "parameters", "columns"):
                     names.setdefault(stream, phase)
     return {phase: tuple(s for s, p in names.items() if p == phase) for phase in sorted(set(names.values()))}
-
-
-def _stream_operators(layer: Layer, reading: Reading) -> list[tuple[int, int]]:
-    """(multipliers, adders) of a lane: those listed, none for what only moves or gates, else one and two.
-
-    Normalisation with trained scale and shift is online normalisation and a bias.
-    """
-    cost = reading.stream.get(layer.op)
-    if cost is not None:
-        own = [(cost.multipliers, cost.adders)]
-        if layer.op == "batch_norm" and layer.parameters:
-            bias = reading.stream["bias"]
-            own.append((bias.multipliers, bias.adders))
-        return own
-    gate = all("out" not in one.reads or "in" not in one.reads for p in OPERATIONS[layer.op].values() for one in p)
-    return [] if gate and not layer.parameters else [(1, 2)]
-
-
-def _dominates(one: Storage, other: Storage) -> bool:
-    """Whether ``one`` takes no more of anything and less of something."""
-    a = np.array([one.ram_bits, one.dram_read_bits, one.dram_write_bits])
-    b = np.array([other.ram_bits, other.dram_read_bits, other.dram_write_bits])
-    return bool((a <= b).all() and (a < b).any())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dse.cluster.demand import DemandTable, Storage
+from dse.cluster.demand import DemandTable
+from dse.cluster.storages import Storage
 
 __all__ = ["kept_on_node", "kept_weights"]
 
@@ -39,7 +40,7 @@ def kept_on_node(options: Sequence[tuple[Storage, ...]], ram_bits: float) -> lis
 
 def kept_weights(table: DemandTable, node: Sequence[int]) -> tuple[int, ...]:
     """Number of the storage of every stage [L] on the nodes ``node`` [L]; the least RAM where there is no room."""
-    storage = [min(range(len(o)), key=lambda w, o=o: o[w].ram_bits) for o in table.storages]  # type: ignore[misc]
+    storage = list(table.leanest)
     for number, one in enumerate(table.cluster.nodes):
         stages = [stage for stage, where in enumerate(node) if where == number]
         ways = kept_on_node([table.storages[stage] for stage in stages], one.ram_bits)

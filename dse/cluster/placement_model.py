@@ -116,32 +116,33 @@ class PlacementModel:
         self._excess.append((excess, max(weight * _EXCESS_UNITS // max(limit, 1), 1)))
 
     def _storage(self) -> None:
-        """A Boolean for every way but the first to keep a stage's weights on each node that it may be on."""
+        """A Boolean for every way but the first to keep a stage's weights and maps on each node that it may be on."""
         self.kept: dict[tuple[int, int, int], Any] = {}
         for stage, number in self._part.items():
-            ways = range(1, len(self.table.storages[stage]))
-            for n in self._homes[number] if ways and not self._fixed[number] else ():
-                for way in ways:
+            for n in self._homes[number] if not self._fixed[number] else ():
+                others = self.costs.ways(stage, n)[1:]
+                for way in others:
                     self.kept[stage, way, n] = self.model.new_bool_var(f"kept_{stage}_{way}_{n}")
-                self.model.add(self._sum([(self.kept[stage, way, n], 1) for way in ways]) <= self.at[number, n])
+                if others:
+                    self.model.add(self._sum([(self.kept[stage, way, n], 1) for way in others]) <= self.at[number, n])
 
     def _resources(self, n: int) -> None:
         """What the stages on node ``n`` take together of each resource."""
         here = [(number, part) for number, part in enumerate(self.parts) if (number, n) in self.at]
         for resource in self.costs.resources(n):
-            terms: list[tuple[Any, int]] = []
-            for number, part in here:
-                for stage in part:
-                    amounts = self.costs.amounts(stage, n, resource)
-                    if self._fixed[number] and self.region.start is not None and len(amounts) > 1:
-                        terms.append((1, amounts[self.region.start.storage[stage]]))
-                        continue
-                    terms.append((self.at[number, n], amounts[0]))
-                    ways = range(1, len(amounts)) if not self._fixed[number] else ()
-                    terms += [(self.kept[stage, w, n], amounts[w] - amounts[0]) for w in ways]
+            terms = [t for number, part in here for stage in part for t in self._terms(number, stage, n, resource)]
             ram = resource == "ram_bits"
             limit = self.costs.limit(n, resource)
             self._at_most(terms, limit, RAM_WEIGHT if ram else 1, strict=ram and self.strict_ram)
+
+    def _terms(self, number: int, stage: int, n: int, resource: str) -> list[tuple[Any, int]]:
+        """What one stage of part ``number`` takes of a resource of node ``n``."""
+        if self._fixed[number] and self.region.start is not None:
+            return [(1, self.costs.amount(stage, n, resource, self.region.start.storage[stage]))]
+        first, *others = self.costs.ways(stage, n)
+        base = self.costs.amount(stage, n, resource, first)
+        more = [(self.kept[stage, way, n], self.costs.amount(stage, n, resource, way) - base) for way in others]
+        return [(self.at[number, n], base), *((v, amount) for v, amount in more if amount)]
 
     def _crossings(self) -> None:
         """Which edges leave and enter each node, exactly; as many crossings on every way to a part; the network."""
@@ -243,8 +244,8 @@ class PlacementModel:
             if isinstance(variable, int) or solver.boolean_value(variable):
                 for stage in self.parts[number]:
                     node[stage] = n
-        for stage in {stage for stage, _, _ in self.kept}:
-            storage[stage] = 0
+                    if not self._fixed[number]:
+                        storage[stage] = self.costs.ways(stage, n)[0]
         for (stage, way, _), variable in self.kept.items():
             if solver.boolean_value(variable):
                 storage[stage] = way

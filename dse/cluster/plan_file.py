@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dse.cluster.lanes import LANES
 from dse.cluster.planner import Plan
 from dse.cluster.simulate import simulate
 from dse.cluster.usage import RESOURCE_NAMES, Usage
@@ -101,14 +102,16 @@ def _stages(plan: Plan) -> list[dict[str, Any]]:
     for number, stage in enumerate(table.graph.stages):
         node = placement.node[number]
         kept = table.storages[number][placement.storage[number]]
-        demand = table.demand(number, node, plan.fps)
+        demand = table.demand(number, node, plan.fps, placement.storage[number])
         assert demand is not None
         rows.append({
             "name": stage.name,
             "layers": [layer.name for layer in stage.layers],
             "node": table.cluster.nodes[node].name,
             "weights": kept.weights,
-            "unroll": {name: dict(zip(("poc", "pic", "ph"), u, strict=True)) for name, u in demand.unroll.items()},
+            "rows": kept.rows,
+            "frames": kept.frames,
+            "unroll": {name: dict(zip(LANES, u, strict=True)) for name, u in demand.unroll.items()},
             "dsp": demand.dsp,
             "ram_bits": kept.ram_bits,
             "dram_read_bits": kept.dram_read_bits,

@@ -21,7 +21,7 @@ _PROOF, _MOST_PROOF = 0.1, 8.0
 """Share of a probe's work, and the most, that asks for a placement outright: many proofs are quick."""
 
 
-_COARSE, _PART = 0.3, 0.2
+_COARSE, _PART = 0.3, 0.3
 """Share of the work for a start that has too little RAM, on parts of up to such a share of an average node."""
 
 

@@ -13,6 +13,7 @@ from dse.cluster.bounds import aggregate_bound, static_shortage
 from dse.cluster.check import hops_into
 from dse.cluster.cluster_file import load_cluster
 from dse.cluster.demand import DemandTable
+from dse.cluster.lanes import LANES
 from dse.cluster.placement import Placement
 from dse.cluster.planner import demand_table
 from dse.cluster.ram import layer_ram_bits
@@ -84,7 +85,7 @@ def _unroll(measured: ClusterMeasured, entry: Fields) -> tuple[float, float, dic
     table, layer = measured.table, entry.string("layer")
     choices = frontier(table.bounds[layer], table.operators[0])
     chosen = choices.at(table.cluster.nodes[0].clock_hz / entry.number("fps"))
-    lanes = dict(zip(("poc", "pic", "ph"), map(float, choices.unroll[chosen]), strict=True))
+    lanes = dict(zip(LANES, map(float, choices.unroll[chosen]), strict=True))
     return float(choices.cycles[chosen]), float(choices.dsp[chosen]), lanes
 
 

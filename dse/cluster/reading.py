@@ -42,6 +42,8 @@ class Reading:
     """Operation (conv, fc, embedding, other) -> where its weights may be: chip, dram."""
     buffer_micro_batch: bool
     """Whether weights in DRAM, loaded once per micro-batch, need the maps of the micro-batch on chip."""
+    hybrid_lanes: bool
+    """Whether engines have the lanes of the hybrid family: any number, along rows and frames too; else divisors."""
 
     def storages(self, op: str) -> tuple[str, ...]:
         """Where the weights of an operation may be."""
@@ -70,6 +72,7 @@ def reading_named(name: str) -> Reading:
         dram_weight_writes=weights.integer("writes"),
         storage={op: chosen.strings(op) for op in ("conv", "fc", "embedding", "other")},
         buffer_micro_batch=chosen.boolean("buffer_micro_batch"),
+        hybrid_lanes=chosen.boolean("hybrid_lanes"),
     )
 
 

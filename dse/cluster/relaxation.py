@@ -70,13 +70,11 @@ class _Program:
     def _columns(self, stage: int, group: int) -> None:
         """A column for every storage with which the stage by itself fits a node of the group."""
         nodes = self.groups[group]
-        demand = self.table.demand(stage, nodes[0], self.fps)
-        if demand is None:
-            return
         limits = np.array([self.table.cluster.nodes[nodes[0]].limits[name] for name in NODE_RESOURCES])
-        for kept in self.table.storages[stage]:
+        for way, dsp in self.table.ways(stage, nodes[0], self.fps):
+            kept = self.table.storages[stage][way]
             read, write = kept.dram_read_bits * self.fps, kept.dram_write_bits * self.fps
-            amounts = np.array([demand.dsp, kept.ram_bits, read, write, read + write])
+            amounts = np.array([dsp, kept.ram_bits, read, write, read + write])
             if (amounts > limits * (1 + _TOLERANCE)).any():
                 continue
             column = len(self.stage_of)

@@ -37,7 +37,7 @@ class _Load:
         self.table, self.fps = table, fps
         self.dsp = {kind: self._summed(kind) for kind in kinds}
         storages = table.storages
-        least = [min(options, key=lambda option: option.ram_bits) for options in storages]
+        least = [options[way] for options, way in zip(storages, table.leanest, strict=True)]
         self.ram = _sums([option.ram_bits for option in least])
         self.read, self.write = (
             _sums([min(getattr(o, f"dram_{way}_bits") for o in options) * fps for options in storages])
@@ -46,8 +46,9 @@ class _Load:
         self.memory: dict[tuple[int, int, int], bool] = {}
 
     def _summed(self, kind: int) -> list[float]:
-        """DSP blocks of the first stages on node number ``kind``; one that is too slow there takes more than all."""
-        found = [self.table.demand(stage, kind, self.fps) for stage in range(len(self.table.graph.stages))]
+        """DSP blocks of the first stages, each in the least RAM, on node number ``kind``; one that is too slow there
+        takes more than all."""
+        found = [self.table.demand(stage, kind, self.fps, way) for stage, way in enumerate(self.table.leanest)]
         return _sums([math.inf if demand is None else demand.dsp for demand in found])
 
     def fits(self, kind: int, start: int, stop: int, tail: int = -1) -> bool:

@@ -162,7 +162,7 @@ class _Builder:
     def _unit_s(self, number: int, units: int) -> float:
         """Seconds of a unit: the plan's cycles over the clock of the node."""
         node = self.placement.node[number]
-        demand = self.table.demand(number, node, self.fps)
+        demand = self.table.demand(number, node, self.fps, self.placement.storage[number])
         assert demand is not None
         return demand.cycles / self.table.cluster.nodes[node].clock_hz / units
 

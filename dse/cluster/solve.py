@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dse.cluster.budget import Budget
@@ -17,35 +18,73 @@ STATUSES = ("feasible", "infeasible", "unknown")
 LEAST_S = 0.05
 
 
+_LINEARIZATION = (1, 0, 2)
+"""How much of the model the linear relaxation has in each solver: some, none, all, and again from the start."""
+
+
 @dataclass(frozen=True)
 class Solved:
-    """What the solver said. With slack ``feasible`` means that something was found, ``exceeds`` whether limits are."""
+    """What the solver said. With slack ``feasible`` means that something was found, ``excess`` how far above limits."""
 
     status: str
     work: float
     placement: Placement | None = None
-    exceeds: bool = False
+    excess: float = 0.0
+
+    @property
+    def answers(self) -> bool:
+        """Whether no other solver can say more."""
+        return self.status == "infeasible" or (self.status == "feasible" and not self.excess)
 
 
 def solve(model: PlacementModel, work: float, workers: int, seed: int, budget: Budget) -> Solved:
-    """Solve ``model`` with ``workers`` threads for at most ``work`` units; the same call gives the same answer.
+    """Solve ``model`` with at most ``work`` units; the same call gives the same answer, unless the clock ends it.
 
-    Several threads take turns in a fixed order (CP-SAT's interleaved search), unless the clock ends the search.
+    ``workers`` solvers of one thread each share the work and look in different ways; the first in their order that
+    comes to an answer gives it, else the one that came closest. CP-SAT's own interleaved threads are not used: where
+    one of them ends while another still loads the model, OR-Tools 9.15 aborts the process ("Check failed:
+    heuristics.fixed_search != nullptr").
     """
     if not model.possible:
         return Solved("infeasible", 0.0)
-    cp_model = model.module
-    solver: Any = cp_model.CpSolver()
+    levels = [_LINEARIZATION[number % len(_LINEARIZATION)] for number in range(workers)]
+    solvers = [_solver(model.module, work / workers, seed, level, budget) for level in levels]
+    answers: list[Solved] = []
+    with ThreadPoolExecutor(workers) as pool:
+        calls = [pool.submit(_run, model, solver) for solver in solvers]
+        try:
+            for call in calls:
+                answers.append(call.result())
+                if answers[-1].answers:
+                    break
+        finally:
+            for call, solver in zip(calls, solvers, strict=True):
+                call.cancel()
+                solver.stop_search()
+    # Those that were stopped are charged what the one that answered took: what they did depends on the machine.
+    spent = sum(answer.work for answer in answers) + answers[-1].work * (workers - len(answers))
+    known = [answer for answer in answers if answer.status != "unknown"] or answers
+    return replace(min(known, key=lambda answer: answer.excess), work=spent)
+
+
+def _solver(cp_model: Any, work: float, seed: int, linearization: int, budget: Budget) -> Any:
+    solver = cp_model.CpSolver()
     solver.parameters.max_deterministic_time = max(work, 1e-3)
     solver.parameters.max_time_in_seconds = max(budget.left_s, LEAST_S)
-    solver.parameters.num_workers = workers
-    solver.parameters.interleave_search = workers > 1
+    solver.parameters.num_workers = 1
+    solver.parameters.linearization_level = linearization
     solver.parameters.random_seed = seed
     solver.parameters.catch_sigint_signal = False
+    return solver
+
+
+def _run(model: PlacementModel, solver: Any) -> Solved:
+    """What one solver says."""
+    cp_model = model.module
     status = solver.solve(model.model)
     spent = float(solver.response_proto.deterministic_time)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Solved("feasible", spent, model.placement(solver), model.slack and solver.objective_value > 0)
+        return Solved("feasible", spent, model.placement(solver), solver.objective_value if model.slack else 0.0)
     if status == cp_model.MODEL_INVALID:
         raise RuntimeError(f"invalid model: {model.model.validate()}")
     return Solved("infeasible" if status == cp_model.INFEASIBLE else "unknown", spent)

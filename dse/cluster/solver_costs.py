@@ -29,18 +29,24 @@ class SolverCosts:
         """The first node of each node's kind [N]."""
 
     @cached_property
-    def dsp(self) -> dict[int, list[float | None]]:
-        """First node of a kind -> DSP blocks of every stage [L]; None where too slow or alone more than the node's."""
+    def dsp(self) -> dict[int, list[dict[int, float]]]:
+        """First node of a kind -> storage that is worth trying -> DSP blocks, of every stage [L], the least RAM first;
+        empty where it is too slow or alone takes more than the node has."""
         found = {}
         for number in sorted(set(self.like)):
-            demands = [self.table.demand(stage, number, self.fps) for stage in range(len(self.table.graph.stages))]
             most = self.table.cluster.nodes[number].dsp
-            found[number] = [d.dsp if d is not None and d.dsp <= most else None for d in demands]
+            stages = range(len(self.table.graph.stages))
+            ways = [self.table.ways(stage, number, self.fps) for stage in stages]
+            found[number] = [{way: dsp for way, dsp in choices if dsp <= most} for choices in ways]
         return found
 
     def possible(self, stage: int, node: int) -> bool:
         """Whether the stage by itself keeps up on the node."""
-        return self.dsp[self.like[node]][stage] is not None
+        return bool(self.ways(stage, node))
+
+    def ways(self, stage: int, node: int) -> list[int]:
+        """The storages of the stage that are worth trying on the node, the least RAM first."""
+        return list(self.dsp[self.like[node]][stage])
 
     def resources(self, node: int) -> list[str]:
         """The resources that can run short on a node: both directions of a full-duplex DRAM together cannot."""
@@ -52,12 +58,15 @@ class SolverCosts:
         """What the node has of a resource, in units."""
         return math.floor(self.table.cluster.nodes[node].limits[resource] * _UNITS.get(resource, 1 / _RATE_UNIT))
 
-    def amounts(self, stage: int, node: int, resource: str) -> tuple[int, ...]:
-        """Units that a stage takes with each of its storages; one number where the storage does not matter."""
-        if resource == "dsp":
-            blocks = self.dsp[self.like[node]][stage]
-            return (math.ceil((blocks or 0.0) * _UNITS["dsp"]),)
-        return self._memory[resource][stage]
+    def amount(self, stage: int, node: int, resource: str, way: int) -> int:
+        """Units that a stage takes with one of its storages; no DSP blocks where it is too slow with it."""
+        if resource != "dsp":
+            return self._memory[resource][stage][way]
+        known = self.dsp[self.like[node]][stage]
+        if way not in known:
+            demand = self.table.demand(stage, node, self.fps, way)
+            known = {way: demand.dsp if demand is not None else 0.0}
+        return math.ceil(known[way] * _UNITS["dsp"])
 
     @cached_property
     def _memory(self) -> dict[str, list[tuple[int, ...]]]:

@@ -1,20 +1,19 @@
-"""The lanes of one layer's engine: the cheapest unrolling over output channels, input channels and columns.
+"""The lanes of one layer's engine: the cheapest unrolling over channels, columns, rows and frames.
 
 A layer-parallel cluster builds an engine for every layer (NADA 2023, Table I: parallel output channels, input channels,
-horizontal): the lanes of the single-board families' template (``dse.models.tile_geometry``) along m, n and c, with the
-loop bounds of ``dse.models.loop_nest``. Forward, input gradient and weight gradient have lanes of their own and run at
-the same time, each in
+horizontal): the lanes of the single-board families' template (``dse.models.tile_geometry``) along m, n and c, and as
+the hybrid family has them along r and b, with the loop bounds of ``dse.models.loop_nest``. Forward, input gradient and
+weight gradient have lanes of their own and run at the same time, each in
 
-    rows * ceil(columns / ph) * ceil(m / poc) * ceil(n / pic) * taps
+    ceil(rows / pr) * ceil(columns / ph) * ceil(m / poc) * ceil(n / pic) * taps
 
-cycles a frame, m and n exchanged in the input gradient; rows and frames are streamed, never unrolled. DSP blocks are
+cycles for ``pb`` frames, m and n exchanged in the input gradient. With p = ph pr pb pixels at a time, DSP blocks are
 ``lane_dsp`` of every phase; where a block's adder follows its multiplier (Intel's floating point), each accumulator is
-one block more, so that the three phases take poc ph (pic + 1), 2 poc pic ph and poc pic ph + pic blocks.
+one block more, so that the three phases take poc p (pic + 1), 2 poc pic p and poc pic p + pic blocks.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,46 +63,47 @@ class Bounds:
     input_grad: tuple[int, int, int, int] | None
     """None where nobody reads the input's gradient."""
 
-    def cycles(self, poc: Int, pic: Int, ph: Int) -> Int:
-        """Cycles a frame of the slowest phase, int64 of the arguments' shape."""
+    def cycles(self, lanes: Int) -> NDArray[np.float64]:
+        """Cycles a frame of the slowest phase [K]; ``lanes`` [K,5] are in the order of LANES."""
+        poc, pic, ph, pr, pb = lanes.T
         m, n, rows, columns = self.forward
-        slowest = _walk(self.taps, (m * self.groups, n, rows, columns), poc, pic, ph)
+        slowest = _walk(self.taps, (m * self.groups, n, rows, columns), poc, pic, ph, pr)
         if self.input_grad:
             m, n, rows, columns = self.input_grad
-            slowest = np.maximum(slowest, _walk(self.taps, (m, n * self.groups, rows, columns), pic, poc, ph))
-        return slowest
+            slowest = np.maximum(slowest, _walk(self.taps, (m, n * self.groups, rows, columns), pic, poc, ph, pr))
+        return np.asarray(slowest / pb)
 
-    def blocks(self, poc: Int, pic: Int, ph: Int, operator: OperatorBlocks) -> NDArray[np.float64]:
-        """DSP blocks of all phases' lanes and accumulators."""
-        lanes = poc * pic * ph
-        total = 2 * lanes * operator.lane + (poc * ph + lanes) * operator.accumulator
+    def blocks(self, lanes: Int, operator: OperatorBlocks) -> NDArray[np.float64]:
+        """DSP blocks of all phases' lanes and accumulators [K]."""
+        poc, pic, *pixels = lanes.T
+        count = lanes.prod(axis=1)
+        total = 2 * count * operator.lane + (poc * np.prod(pixels, axis=0) + count) * operator.accumulator
         if self.input_grad:
-            total = total + lanes * operator.lane + pic * operator.accumulator
+            total = total + count * operator.lane + pic * operator.accumulator
         return np.asarray(total, dtype=np.float64)
 
 
-_TEMPLATE = TileGeometry({"m": "m", "n": "n", "c": "c"}, planar=True)
+_TEMPLATE = TileGeometry({"m": "m", "n": "n", "c": "c", "r": "r"}, planar=True)
 
 
-def _walk(taps: int, loops: tuple[int, int, int, int], produced: Int, reduced: Int, columns: Int) -> Int:
-    """Cycles of one nest over (m, n, rows, columns), by the template's count of a tile that is the whole map."""
+def _walk(taps: int, loops: tuple[int, int, int, int], produced: Int, reduced: Int, columns: Int, rows: Int) -> Int:
+    """Cycles [K] of one nest over (m, n, rows, columns), by the template's count of a tile that is the whole map."""
     m, n, r, c = loops
     one = np.ones((1, 1), dtype=np.int64)
     nest = Nest("forward", False, m * one, n * one, one, one, one, one, False, r, c, taps, 1, 1, c, 1)
-    shape = np.broadcast_shapes(produced.shape, reduced.shape, columns.shape)
-    point = {k: np.broadcast_to(v, shape).reshape(-1) for k, v in zip("mnc", (produced, reduced, columns), strict=True)}
+    point = dict(zip("mncr", (produced, reduced, columns, rows), strict=True))
     tile = _TEMPLATE.compute(_TEMPLATE.lanes(point), nest, n * one, r * one)[:, 0]
-    return np.asarray((tile * -(-m // point["m"])).reshape(shape))
+    return np.asarray(tile * -(-m // produced))
 
 
 @dataclass(frozen=True)
 class Frontier:
     """The unrollings worth building, fewest cycles last: cycles fall and DSP blocks rise along the arrays [K]."""
 
-    cycles: Int
+    cycles: NDArray[np.float64]
     dsp: NDArray[np.float64]
     unroll: Int
-    """(poc, pic, ph) [K,3]."""
+    """Lanes [K,5] in the order of LANES."""
 
     def at(self, cycles: float) -> int:
         """Number of the cheapest unrolling that takes at most ``cycles`` a frame; -1 where none is fast enough."""
@@ -126,23 +126,44 @@ def layer_bounds(nests: LoopNests, layer: int) -> Bounds | None:
 
 
 @lru_cache(maxsize=4096)
-def frontier(bounds: Bounds, operator: OperatorBlocks) -> Frontier:
-    """Over all divisors: for every number of cycles the fewest blocks, then the fewest lanes, then the most ``poc``.
+def frontier(
+    bounds: Bounds, operator: OperatorBlocks, rows: int = 1, samples: int = 1, *, hybrid: bool = False
+) -> Frontier:
+    """For every number of cycles the fewest blocks, then the fewest lanes, then the most ``poc``: that gives NADA's
+    Table I.
 
-    The order of preference gives NADA's Table I.
+    Lanes divide their loops, or, with ``hybrid``, have any number; up to ``rows`` rows, or a divisor of
+    ``samples`` frames of one row each.
     """
+    if (rows, samples) == (1, 1):
+        return _with_pixels(bounds, operator, 1, 1, hybrid)
+    pixels = [*((pr, 1) for pr in range(1, rows + 1)), *((1, pb) for pb in _sizes(samples, False)[1:])]
+    known = [_with_pixels(bounds, operator, pr, pb, hybrid) for pr, pb in pixels]
+    return _cheapest(bounds, operator, np.concatenate([one.unroll for one in known]))
+
+
+@lru_cache(maxsize=4096)
+def _with_pixels(bounds: Bounds, operator: OperatorBlocks, pr: int, pb: int, hybrid: bool) -> Frontier:
+    """Over all channels and columns with just ``pr`` lanes along rows and ``pb`` along frames."""
     m, n, _, columns = bounds.forward
-    options = itertools.product(_divisors(m * bounds.groups), _divisors(n), _divisors(columns))
-    poc, pic, ph = np.array(list(options), dtype=np.int64).T
-    cycles, dsp = bounds.cycles(poc, pic, ph), bounds.blocks(poc, pic, ph, operator)
-    order = np.lexsort((-poc, poc + pic + ph, dsp))
-    kept, fewest = [], np.iinfo(np.int64).max
-    for k in order:  # cheapest first: worth building only where faster than all cheaper ones
-        if cycles[k] < fewest:
-            fewest = cycles[k]
-            kept.append(k)
-    return Frontier(cycles[kept], dsp[kept], np.stack([poc, pic, ph], axis=1)[kept])
+    sizes = [_sizes(m * bounds.groups, hybrid), _sizes(n, hybrid), _sizes(columns, hybrid)]
+    if hybrid and bounds.input_grad:
+        sizes[2] = sorted({*sizes[2], *_sizes(bounds.input_grad[3], hybrid)})
+    grid = np.meshgrid(*(np.array(s, dtype=np.int64) for s in sizes), [pr], [pb], indexing="ij")
+    return _cheapest(bounds, operator, np.stack([axis.reshape(-1) for axis in grid], axis=1))
 
 
-def _divisors(number: int) -> list[int]:
+def _cheapest(bounds: Bounds, operator: OperatorBlocks, lanes: Int) -> Frontier:
+    """Of ``lanes`` [K,5] those that are worth building: faster than all cheaper ones."""
+    cycles, dsp = bounds.cycles(lanes), bounds.blocks(lanes, operator)
+    order = np.lexsort((-lanes[:, 0], lanes.sum(axis=1), dsp))
+    best = np.minimum.accumulate(cycles[order])
+    kept = order[np.flatnonzero(np.diff(best, prepend=np.inf) < 0)]
+    return Frontier(cycles[kept], dsp[kept], lanes[kept])
+
+
+def _sizes(number: int, hybrid: bool) -> list[int]:
+    """Lanes worth trying on a loop: its divisors, or the fewest for every number of rounds."""
+    if hybrid:
+        return sorted({-(-number // rounds) for rounds in range(1, number + 1)})
     return [d for d in range(1, number + 1) if number % d == 0]

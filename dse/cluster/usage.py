@@ -49,7 +49,7 @@ def usage(table: DemandTable, placement: Placement, fps: float) -> Usage:
     used = np.zeros((len(nodes), len(RESOURCE_NAMES)))
     slow = []
     for stage, (node, storage) in enumerate(zip(placement.node, placement.storage, strict=True)):
-        demand = table.demand(stage, node, fps)
+        demand = table.demand(stage, node, fps, storage)
         if demand is None:
             slow.append(stage)
             continue
@@ -105,7 +105,7 @@ def _largest_edges(table: DemandTable, placement: Placement, node: int) -> str:
 def _largest_stage(table: DemandTable, placement: Placement, node: int, resource: int, fps: float) -> int:
     def amount(stage: int) -> float:
         kept = table.storages[stage][placement.storage[stage]]
-        demand = table.demand(stage, node, fps)
+        demand = table.demand(stage, node, fps, placement.storage[stage])
         dsp = demand.dsp if demand else math.inf
         read, write = kept.dram_read_bits, kept.dram_write_bits
         return (dsp, kept.ram_bits, read, write, read + write)[resource] if resource < len(NODE_RESOURCES) else 0.0

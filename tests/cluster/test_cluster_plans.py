@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from dse.cluster import Plan, check_plan, plan
 from dse.cluster.budget import Budget
 from dse.cluster.demand import DemandTable
+from dse.cluster.lanes import LANES
 from dse.cluster.placement import Placement
+from dse.cluster.plan_file import plan_json, write_plan
 from dse.cluster.planner import demand_table
 from dse.cluster.probe import probe
 from dse.cluster.search import SearchSettings, fastest_placement
@@ -95,7 +97,7 @@ def loss_elsewhere(content: dict[str, Any]) -> None:
 
 
 def fewer_lanes(content: dict[str, Any]) -> None:
-    content["stages"][1]["unroll"]["conv1"] = {"poc": 1, "pic": 1, "ph": 1}
+    content["stages"][1]["unroll"]["conv1"] = dict.fromkeys(LANES, 1)
 
 
 def all_on_one(content: dict[str, Any]) -> None:
@@ -116,6 +118,31 @@ def test_a_changed_plan_is_found(change: Callable[[dict[str, Any]], None], demo_
     assert check_plan(changed)[1]
 
 
+@pytest.fixture(scope="module")
+def hybrid_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """VGG-16 on four kinds of boards, with lanes of any number."""
+    path = tmp_path_factory.mktemp("hybrid") / "plan.json"
+    write_plan(plan_json(plan("vgg16", "mixed8", seconds=20, gap=0.03)), path)
+    return path
+
+
+def test_a_plan_with_hybrid_lanes_passes_the_checker(hybrid_file: Path) -> None:
+    content, breaches = check_plan(hybrid_file)
+    assert breaches == []
+    lanes = [u for stage in content["stages"] for u in stage["unroll"].values()]
+    assert any(512 % u["poc"] for u in lanes)
+
+
+@pytest.mark.parametrize(("key", "rule"), [("pr", "lanes along rows"), ("pb", "lanes along frames")])
+def test_lanes_that_have_no_lines_or_maps_are_found(key: str, rule: str, hybrid_file: Path, tmp_path: Path) -> None:
+    content = json.loads(hybrid_file.read_text())
+    stage = next(s for s in content["stages"] if s["name"] == "conv1_1")
+    stage["unroll"]["conv1_1"][key] = 9
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(content))
+    assert any(breach.rule.startswith(rule) for breach in check_plan(changed)[1])
+
+
 @given(moved=st.integers(1, 11), to=st.integers(0, 3))
 @settings(max_examples=40, deadline=None)
 def test_checker_agrees_with_the_planner_on_any_move(
@@ -129,9 +156,9 @@ def test_checker_agrees_with_the_planner_on_any_move(
     fps = content["fps"] = demo_plan.fps * 0.5
     for number, stage in enumerate(content["stages"]):
         stage["node"] = f"fpga{node[number]}"
-        demand = demo_plan.table.demand(number, node[number], fps)
+        demand = demo_plan.table.demand(number, node[number], fps, demo_plan.found.placement.storage[number])
         assert demand is not None
-        stage["unroll"] = {k: dict(zip(("poc", "pic", "ph"), u, strict=True)) for k, u in demand.unroll.items()}
+        stage["unroll"] = {k: dict(zip(LANES, u, strict=True)) for k, u in demand.unroll.items()}
     path = tmp_path_factory.mktemp("moved") / "plan.json"
     path.write_text(json.dumps(content))
     fits = usage(demo_plan.table, Placement(tuple(node), demo_plan.found.placement.storage), fps).fits
