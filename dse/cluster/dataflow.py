@@ -49,6 +49,8 @@ class Queue:
     capacity: float
     bits_per_frame: float = 0.0
     link: Server | None = None
+    whole: bool = False
+    """Whether whole frames go through it only: the target begins a frame when all of it is there."""
     sent: float = 0.0
     arrived: float = 0.0
     taken: float = 0.0
@@ -57,7 +59,7 @@ class Queue:
 @dataclass(eq=False)
 class Actor:
     """``units`` a frame, each ``unit_s`` long; ``need`` and ``emit`` give how much of a frame unit number j takes in
-    all, and has given in all when it ends."""
+    all, and has given in all when it ends. With ``hold`` so many frames are taken, and given, at once."""
 
     name: str
     units: int
@@ -66,6 +68,7 @@ class Actor:
     emit: Callable[[int], float]
     inputs: list[Queue] = field(default_factory=list)
     outputs: list[Queue] = field(default_factory=list)
+    hold: int = 0
     write: tuple[Server, float] | None = None
     """DRAM that takes so many bits of every unit; a unit waits for the write of ``AHEAD`` units before."""
     read: tuple[Server, float] | None = None
@@ -107,13 +110,28 @@ class Simulation:
         heapq.heappush(self._events, (time_s, self._count, happen))
 
     def _obstacle(self, actor: Actor) -> str:
-        frame, unit = divmod(actor.done, actor.units)
-        if not actor.may_begin(frame):
+        if not actor.may_begin(actor.done // actor.units):
             return "frame"
-        need, after = frame + actor.need(unit) - _EPSILON, frame + actor.emit(unit)
-        if any(queue.arrived < need for queue in actor.inputs):
+        if any(queue.arrived < self._taken(actor, queue) - _EPSILON for queue in actor.inputs):
             return "input"
-        return "room" if any(after - q.taken > q.capacity + _EPSILON for q in actor.outputs) else ""
+        full = any(self._given(actor, q) - q.taken > q.capacity + _EPSILON for q in actor.outputs)
+        return "room" if full else ""
+
+    def _taken(self, actor: Actor, queue: Queue) -> float:
+        """Frames that the unit which comes next takes of a queue in all."""
+        frame, unit = divmod(actor.done, actor.units)
+        if actor.hold:
+            return float(min((frame // actor.hold + 1) * actor.hold, self.frames))
+        return frame + (1.0 if queue.whole else actor.need(unit))
+
+    def _given(self, actor: Actor, queue: Queue) -> float:
+        """Frames that a queue has been given in all after the unit which comes next."""
+        frame, unit = divmod(actor.done, actor.units)
+        last = unit + 1 == actor.units
+        if actor.hold:
+            ends = last and ((frame + 1) % actor.hold == 0 or frame + 1 == self.frames)
+            return float(frame + 1 if ends else frame // actor.hold * actor.hold)
+        return frame + (float(last) if queue.whole else actor.emit(unit))
 
     def _try(self, actor: Actor) -> None:
         """Begin the next unit of ``actor`` if nothing stands in the way."""
@@ -125,7 +143,6 @@ class Simulation:
         if actor.reason:
             return
         actor.running = True
-        frame, unit = divmod(actor.done, actor.units)
         end = self.now_s + actor.unit_s
         if actor.read is not None:
             server, bits = actor.read
@@ -135,17 +152,17 @@ class Simulation:
             server, bits = actor.write
             end = max(end, actor.written_s.popleft())
             actor.written_s.append(server.serve(self.now_s, bits))
-        taken = frame + actor.need(unit)
         for queue in actor.inputs:
-            queue.taken = max(queue.taken, taken)
+            queue.taken = max(queue.taken, self._taken(actor, queue))
             self._at(self.now_s, lambda source=queue.source: self._try(source))  # type: ignore[misc]
         self._at(end, lambda: self._finish(actor))
 
     def _finish(self, actor: Actor) -> None:
-        frame, unit = divmod(actor.done, actor.units)
+        given = [self._given(actor, queue) for queue in actor.outputs]
+        unit = actor.done % actor.units
         actor.done, actor.running, actor.since_s = actor.done + 1, False, self.now_s
-        for queue in actor.outputs:
-            self._send(queue, frame + actor.emit(unit))
+        for queue, amount in zip(actor.outputs, given, strict=True):
+            self._send(queue, amount)
         if unit + 1 == actor.units:
             actor.frame_end_s.append(self.now_s)
             for other in actor.wakes:

@@ -2,8 +2,10 @@
 
 Every stage is an engine forward and one back, which run at the pace of the plan's lanes. Queues hold what an engine's
 window takes and two units more; one into a join also holds what the longer way on the boards holds back, as sized
-without a look at the network: unequal hops then stall the join. A node's edges share its link, its stages its DRAM. A
-frame may begin while no more frames than the cache of features has room for wait for their gradients.
+without a look at the network: unequal hops then stall the join. An engine that holds whole frames takes and gives as
+many at once; a product of two activations begins a frame with all of its second operand, and gives that one's gradient
+when the frame ends. A node's edges share its link, its stages its DRAM. A frame may begin while no more frames wait for
+their gradients than the node's DRAM has room for.
 """
 
 from __future__ import annotations
@@ -15,20 +17,14 @@ from math import floor
 from dse.cluster.dataflow import Actor, Queue, Server, Simulation
 from dse.cluster.demand import DemandTable
 from dse.cluster.placement import Placement
-from dse.cluster.stages import Edge, Stage
-from dse.cluster.timing import update_s
+from dse.cluster.stages import Stage, whole_frames
+from dse.cluster.timing import cached_frames, update_s
 from dse.errors import InputError
 
-__all__ = ["CACHE_FRAMES", "Simulated", "StageTrace", "simulate"]
+__all__ = ["Simulated", "StageTrace", "simulate"]
 
 MAX_UNITS = 16
 """Units that a frame is cut into at most. Queues are a few units deep, so that more units are shallower queues."""
-
-CACHE_FRAMES = 32
-"""Frames between forward and backward for which features are kept in DRAM.
-
-Assumed: NADA's Table I has 10 for its demonstration network; a pipeline of seventy engines holds more.
-"""
 
 _EPSILON = 1e-9
 
@@ -71,11 +67,12 @@ class Simulated:
 
 
 def simulate(
-    table: DemandTable, placement: Placement, fps: float, frames: int = 32, cache_frames: int = CACHE_FRAMES
+    table: DemandTable, placement: Placement, fps: float, frames: int = 32, cache_frames: int | None = None
 ) -> Simulated:
     """Simulate ``frames`` frames of a plan for ``fps`` and the update behind them.
 
-    Raises InputError where the frames do not get through, which is a queue that is too short for its join.
+    ``cache_frames`` between forward and backward at most, instead of what the nodes' DRAM has room for. Raises
+    InputError where the frames do not get through, which is a queue that is too short for its join.
     """
     builder = _Builder(table, placement, fps, cache_frames)
     simulation = Simulation(builder.actors, frames)
@@ -99,7 +96,7 @@ def simulate(
 class _Builder:
     """Actors and queues of a placement."""
 
-    def __init__(self, table: DemandTable, placement: Placement, fps: float, cache_frames: int) -> None:
+    def __init__(self, table: DemandTable, placement: Placement, fps: float, cache_frames: int | None) -> None:
         self.table, self.placement, self.fps = table, placement, fps
         nodes, latency = table.cluster.nodes, table.cluster.switch_latency_s
         self.links = [Server(node.link_bits_per_s, latency) for node in nodes]
@@ -110,38 +107,50 @@ class _Builder:
         ]
         self.forward = [self._forward(number) for number in range(len(table.graph.stages))]
         self.backward: list[Actor | None] = [None] * len(self.forward)
-        self._backward(cache_frames)
-        delay = [_delay(stage) for stage in table.graph.stages]
+        caches = cached_frames(table, placement) if cache_frames is None else [cache_frames] * len(nodes)
+        self._backward(caches)
+        kept = [options[way] for options, way in zip(table.storages, placement.storage, strict=True)]
+        delay = [_delay(stage, storage.frames) for stage, storage in zip(table.graph.stages, kept, strict=True)]
         there, back = self._distances(delay)
-        for edge, bits, back_bits in zip(table.graph.edges, *table.edge_bits(), strict=True):
+        edges = zip(table.graph.edges, *table.edge_bits(), there, back, whole_frames(table.graph), strict=True)
+        for edge, bits, back_bits, ahead, behind, whole in edges:
             a, b = placement.node[edge.source], placement.node[edge.target]
-            self._connect(self.forward[edge.source], self.forward[edge.target], bits, a, b, there[edge])
+            self._connect(self.forward[edge.source], self.forward[edge.target], bits, (a, b), ahead, whole)
             source, target = self.backward[edge.target], self.backward[edge.source]
             if edge.backward and source is not None and target is not None:
-                self._connect(source, target, back_bits, b, a, back[edge])
+                self._connect(source, target, back_bits, (b, a), behind, whole)
         self.actors = [*self.forward, *(actor for actor in self.backward if actor is not None)]
 
     def _forward(self, number: int) -> Actor:
         stage, node = self.table.graph.stages[number], self.placement.node[number]
-        units, window, rows = _units(stage)
+        units, window, rows = _units(stage, self._held(number))
         actor = Actor(
             f"{stage.name} forward",
             units,
             self._unit_s(number, units),
             need=lambda j: min((j + 1) / units + window, 1.0),
             emit=lambda j: _whole((j + 1) / units, rows),
+            hold=self._hold(number),
         )
         kept = self.table.storages[number][self.placement.storage[number]]
         if kept.dram_write_bits:
             actor.write = (self.writes[node], kept.dram_write_bits / units)
         return actor
 
-    def _backward(self, cache_frames: int) -> None:
+    def _held(self, number: int) -> float:
+        """Frames that a stage holds whole."""
+        return self.table.storages[number][self.placement.storage[number]].frames
+
+    def _hold(self, number: int) -> int:
+        """Frames that a stage takes and gives at once; a share of one is a larger unit."""
+        return int(self._held(number))
+
+    def _backward(self, caches: list[int]) -> None:
         """An engine back for each stage that gradients reach; it begins with the loss, and reads what was kept."""
         reached = {edge.source for edge in self.table.graph.edges if edge.backward}
         for number in {*reached, *self.table.graph.outputs}:
             stage, node = self.table.graph.stages[number], self.placement.node[number]
-            units, window, rows = _units(stage)
+            units, window, rows = _units(stage, self._held(number))
             ahead = self.forward[number]
             actor = Actor(
                 f"{stage.name} backward",
@@ -150,12 +159,13 @@ class _Builder:
                 need=lambda j, u=units, w=window, r=rows: min(-floor(-(j + 1) / u * r + _EPSILON) / r + w, 1.0),  # type: ignore[misc]
                 emit=lambda j, u=units: (j + 1) / u,  # type: ignore[misc]
                 may_begin=lambda frame, f=ahead: len(f.frame_end_s) > frame,  # type: ignore[misc]
+                hold=self._hold(number),
             )
             ahead.wakes.append(actor)
             kept = self.table.storages[number][self.placement.storage[number]]
             if kept.dram_read_bits:
                 actor.read = (self.reads[node], kept.dram_read_bits / units)
-            ahead.may_begin = lambda frame, b=actor: frame - len(b.frame_end_s) < cache_frames  # type: ignore[misc]
+            ahead.may_begin = lambda frame, b=actor, c=caches[node]: frame - len(b.frame_end_s) < c  # type: ignore[misc]
             actor.wakes.append(ahead)
             self.backward[number] = actor
 
@@ -166,26 +176,31 @@ class _Builder:
         assert demand is not None
         return demand.cycles / self.table.cluster.nodes[node].clock_hz / units
 
-    def _distances(self, delay: list[float]) -> tuple[dict[Edge, float], dict[Edge, float]]:
+    def _distances(self, delay: list[float]) -> tuple[list[float], list[float]]:
         """How much longer, in frames, the longest other way into each edge's end is, forward and back."""
         edges, count = self.table.graph.edges, len(delay)
+        wait = [float(whole) for whole in whole_frames(self.table.graph)]
         there, back = [0.0] * count, [0.0] * count
+        ways = list(zip(edges, wait, strict=True))
         for stage in range(count):
-            there[stage] = delay[stage] + max((there[e.source] for e in edges if e.target == stage), default=0.0)
+            there[stage] = delay[stage] + max((there[e.source] + w for e, w in ways if e.target == stage), default=0.0)
         for stage in reversed(range(count)):
-            back[stage] = delay[stage] + max((back[e.target] for e in edges if e.source == stage), default=0.0)
+            back[stage] = delay[stage] + max((back[e.target] + w for e, w in ways if e.source == stage), default=0.0)
         return (
-            {e: there[e.target] - delay[e.target] - there[e.source] for e in edges},
-            {e: back[e.source] - delay[e.source] - back[e.target] for e in edges},
+            [there[e.target] - delay[e.target] - there[e.source] for e in edges],
+            [back[e.source] - delay[e.source] - back[e.target] for e in edges],
         )
 
-    def _connect(self, source: Actor, target: Actor, bits: float, a: int, b: int, slack: float) -> None:
+    def _connect(
+        self, source: Actor, target: Actor, bits: float, ends: tuple[int, int], slack: float, whole: bool
+    ) -> None:
         """A queue that holds the target's first unit, two units, another way's hold-back and what is on the wire."""
+        a, b = ends
         given = [0.0, *(source.emit(j) for j in range(source.units))]
-        unit = max(1 / target.units, *(b - a for a, b in itertools.pairwise(given)))
+        unit = max(1 / target.units, source.hold, *(b - a for a, b in itertools.pairwise(given)))
+        first = max(target.need(0), target.hold, float(whole))
         flying = self.fps * self.table.cluster.switch_latency_s if a != b else 0.0
-        capacity = target.need(0) + 2 * unit + slack + flying
-        queue = Queue(source, target, capacity, bits, self.links[a] if a != b else None)
+        queue = Queue(source, target, first + 2 * unit + slack + flying, bits, self.links[a] if a != b else None, whole)
         source.outputs.append(queue)
         target.inputs.append(queue)
 
@@ -208,8 +223,9 @@ class _Builder:
         return found
 
 
-def _units(stage: Stage) -> tuple[int, float, int]:
-    """Units a frame, the window beyond a unit as a share of the frame, and rows of output."""
+def _units(stage: Stage, held: float) -> tuple[int, float, int]:
+    """Units a frame, the window beyond a unit as a share of the frame, and rows of output; a unit is no less than the
+    share of a frame that is held."""
     if not stage.layers:
         return MAX_UNITS, 0.0, MAX_UNITS
     window = 0.0
@@ -218,13 +234,15 @@ def _units(stage: Stage) -> tuple[int, float, int]:
         if 1 < layer.kernel[0] < height:
             window += (layer.kernel[0] - layer.stride[0]) / height
     rows = stage.layers[-1].out_shape[1]
-    return min(max(stage.layers[0].in_shape[1], rows), MAX_UNITS), max(window, 0.0), rows
+    most = min(MAX_UNITS, round(1 / held)) if 0 < held < 1 else MAX_UNITS
+    return min(max(stage.layers[0].in_shape[1], rows), most), max(window, 0.0), rows
 
 
-def _delay(stage: Stage) -> float:
-    """Frames that a stage holds back: a unit that comes in, its window, a unit in work, a row that is not whole."""
-    units, window, rows = _units(stage)
-    return 2 / units + window + 1 / rows
+def _delay(stage: Stage, held: float) -> float:
+    """Frames that a stage holds back: a unit that comes in, its window, a unit in work, a row that is not whole; where
+    it holds frames, those that come in and those in work."""
+    units, window, rows = _units(stage, held)
+    return max(2 / units + window + 1 / rows, 2 * held)
 
 
 def _whole(share: float, rows: int) -> float:

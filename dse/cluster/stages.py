@@ -6,13 +6,14 @@ before it. That takes the 127 layers of NADA's example network to 71 stages, wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.errors import InputError
 from dse.network import Layer, Network
 
-__all__ = ["SOURCE", "Edge", "Stage", "StageGraph", "stage_graph"]
+__all__ = ["SOURCE", "Edge", "Stage", "StageGraph", "stage_graph", "whole_frames"]
 
 SOURCE = "input"
 """The stage that stands for the network's input on the host's node."""
@@ -108,3 +109,13 @@ def _edges(network: Network, stages: tuple[Stage, ...], home: Mapping[str, int])
                 back = elements if layer.needs_input_grad and trained.get(source, False) else 0
                 edges.append(Edge(home[source], number, elements, back))
     return edges
+
+
+def whole_frames(graph: StageGraph) -> list[bool]:
+    """Of every edge whether it is the second operand of a product, which is needed whole before a frame begins [E]."""
+    found, seen = [], Counter[int]()
+    for edge in graph.edges:
+        layers = graph.stages[edge.target].layers
+        found.append(seen[edge.target] == 1 and layers[0].op == "matmul")
+        seen[edge.target] += 1
+    return found

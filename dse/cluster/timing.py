@@ -13,7 +13,11 @@ from dse.cluster.placement import Placement
 from dse.cluster.stages import Edge
 from dse.network import Layer
 
-__all__ = ["BatchTime", "batch_time", "induced_delay_frames"]
+__all__ = ["MAX_CACHED", "BatchTime", "batch_time", "cached_frames", "induced_delay_frames", "update_s"]
+
+
+MAX_CACHED = 1_000_000
+"""Frames, where nothing limits them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,15 @@ def induced_delay_frames(layer: Layer) -> float:
 
 
 def batch_time(table: DemandTable, placement: Placement, fps: float, batch_size: int) -> BatchTime:
-    """The batch's time at ``fps`` frames per second by the longest way through the graph, there and back."""
-    delay = [sum(induced_delay_frames(layer) for layer in stage.layers) / fps for stage in table.graph.stages]
+    """The batch's time at ``fps`` frames per second by the longest way through the graph, there and back.
+
+    A stage that holds frames holds back those that come in and those in work.
+    """
+    kept = [options[way] for options, way in zip(table.storages, placement.storage, strict=True)]
+    delay = [
+        max(sum(induced_delay_frames(layer) for layer in stage.layers), 2 * storage.frames) / fps
+        for stage, storage in zip(table.graph.stages, kept, strict=True)
+    ]
     arrive = [0.0] * len(delay)
     for stage in range(len(delay)):
         into = [edge for edge in table.graph.edges if edge.target == stage]
@@ -86,3 +97,19 @@ def update_s(table: DemandTable, placement: Placement) -> float:
                     on_chip = max(on_chip, layer.parameters)
         slowest = max(slowest, on_chip / node.clock_hz, bits / node.dram_bits_per_s)
     return slowest
+
+
+def cached_frames(table: DemandTable, placement: Placement) -> list[int]:
+    """Frames that may be between forward and backward, by what each node's DRAM has room for [N].
+
+    Weights in DRAM with their gradients come first; the rest holds what the stages keep of every frame.
+    """
+    room = [8.0 * node.device.dram_bytes for node in table.cluster.nodes]
+    frame = [0.0] * len(room)
+    for stage, (node, way) in enumerate(zip(placement.node, placement.storage, strict=True)):
+        layers, kept = table.graph.stages[stage].layers, table.storages[stage][way]
+        if kept.weights != "chip":
+            room[node] -= 2.0 * table.precision.bits * layers[0].parameters
+        # Of a weight in DRAM the gradient is written once per load: that is traffic, and no room.
+        frame[node] += sum(table.kept_elements[layer.name] for layer in layers) * table.precision.bits
+    return [int(min(bits / one, MAX_CACHED)) if one else MAX_CACHED for bits, one in zip(room, frame, strict=True)]

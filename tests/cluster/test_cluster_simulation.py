@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from dse.cluster import Plan
 from dse.cluster.dataflow import Actor, Queue, Server, Simulation
 from dse.cluster.placement import Placement
+from dse.cluster.planner import demand_table
 from dse.cluster.simulate import simulate
+from dse.cluster.stages import whole_frames
+from dse.cluster.timing import MAX_CACHED, batch_time, cached_frames
 from dse.cluster.usage import reached_fps
 from dse.errors import InputError
 
@@ -45,6 +48,74 @@ def test_a_server_serves_one_after_another() -> None:
     link = Server(bits_per_s=10.0, latency_s=1.0)
     assert [link.serve(0.0, 20), link.serve(0.0, 10), link.serve(9.0, 10)] == [3.0, 4.0, 11.0]
     assert link.busy_s == 4.0
+
+
+@given(
+    units=st.integers(1, 6), hold=st.integers(1, 4), frames=st.integers(1, 11), speed=st.floats(0.2, 1.0)
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_an_engine_that_holds_frames_takes_and_gives_them_at_once(
+    units: int, hold: int, frames: int, speed: float
+) -> None:
+    """Behind a source of a frame a second: group after group, each begun when its last frame is there."""
+    actors = chain([1.0, speed], units, 3.0 * hold)
+    actors[1].hold = hold
+    sink = chain([0.0], units, 1.0)[0]
+    queue = Queue(actors[1], sink, 3.0 * hold)
+    actors[1].outputs.append(queue)
+    sink.inputs.append(queue)
+    assert Simulation([*actors, sink], frames).run()
+    expected, free = list[float](), 0.0
+    for first in range(0, frames, hold):
+        end = min(first + hold, frames)
+        free = max(float(end), free) + speed * (end - first)
+        expected += [free] * (end - first)
+    assert sink.frame_end_s == pytest.approx(expected), "given when the whole group is through"
+
+
+def test_a_second_operand_is_waited_for() -> None:
+    """Of two sources, one a second late in every frame, the product begins with all of the one that is whole."""
+    first, second, product = chain([1.0], 4, 9.0)[0], chain([1.0], 4, 9.0)[0], chain([1.0], 4, 9.0)[0]
+    for source, whole in ((first, False), (second, True)):
+        queue = Queue(source, product, 2.0, whole=whole)
+        source.outputs.append(queue)
+        product.inputs.append(queue)
+    assert Simulation([first, second, product], 3).run()
+    assert product.frame_end_s == pytest.approx([2.0, 3.0, 4.0])
+    assert first.frame_end_s[0] == 1.0
+
+
+def test_products_have_whole_second_operands_and_plans_wait_for_frames_held() -> None:
+    """BERT's products wait for keys and values; a stage that holds four frames holds eight back."""
+    table = demand_table("bert_base", "mixed8", reading="free")[1]
+    graph = table.graph
+    whole = {graph.label(edge) for edge, one in zip(graph.edges, whole_frames(graph), strict=True) if one}
+    assert len(whole) == 2 * 12
+    assert any(label.startswith("block0_k ") and "block0_scores" in label for label in whole)
+    stage = next(n for n, one in enumerate(graph.stages) if one.name == "block0_fc1")
+    way = next(n for n, kept in enumerate(table.storages[stage]) if kept.frames == 4)
+    leanest = list(table.leanest)
+    node = (0,) * len(leanest)
+    before = batch_time(table, Placement(node, tuple(leanest)), 10.0, 16)
+    held = table.storages[stage][leanest[stage]].frames
+    leanest[stage] = way
+    after = batch_time(table, Placement(node, tuple(leanest)), 10.0, 16)
+    assert after.latency_s - before.latency_s == pytest.approx(2 * (8 - 2 * held) / 10, rel=0.02)
+
+
+def test_frames_in_flight_are_what_dram_has_room_for(demo_plan: Plan) -> None:
+    table, placement = demo_plan.table, demo_plan.found.placement
+    assert placement is not None
+    found = cached_frames(table, placement)
+    for number, node in enumerate(table.cluster.nodes):
+        stages = [s for s, home in enumerate(placement.node) if home == number]
+        kept = sum(table.kept_elements[x.name] * 32 for s in stages for x in table.graph.stages[s].layers)
+        weights = sum(
+            2 * 32 * table.graph.stages[s].layers[0].parameters
+            for s in stages if table.storages[s][placement.storage[s]].weights != "chip"
+        )  # fmt: skip
+        assert found[number] * kept + weights <= 8 * node.device.dram_bytes
+        assert found[number] == MAX_CACHED or (found[number] + 1) * kept + weights > 8 * node.device.dram_bytes
 
 
 def test_a_queue_without_room_stops_all() -> None:
