@@ -14,10 +14,14 @@ ModelFactory = Callable[..., RtlModel]
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one setting of a unit run in one process: another one would wait until it is compiled."""
+    """Tests of one setting of a unit, or else of one file, run in one process: another waits until it is compiled."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and hasattr(item, "callspec") and "name" in item.callspec.params:
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {item.callspec.params['name']}"))
+        if isinstance(item, pytest.Function) and item.path.parent == _HERE and "rtl_runtime" in item.fixturenames:
+            setting = item.callspec.params.get("name", "") if hasattr(item, "callspec") else ""
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {setting}".strip()))
+
+
+_HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
