@@ -106,7 +106,7 @@ def xorshift(state: int) -> int:
     return state ^ (state << 5 & 0xFFFFFFFF)
 
 
-@pytest.mark.parametrize("draws", [1, 3, 12])
+@pytest.mark.parametrize("draws", [1, 3, 12, 64])
 def test_xorshift32(build_model: Callable[..., RtlModel], draws: int) -> None:
     rng = np.random.default_rng(draws)
     load, move = rng.random(2000) < 0.02, rng.random(2000) < 0.7
