@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dse.cli.output import Table, point_text, print_tables
 
 if TYPE_CHECKING:
-    from dse.emit import Design, Ranked, Ranking
+    from dse.emit import Choice, Design, Ranking
     from dse.emit.files import Written
 
 __all__ = ["print_ranking", "summary"]
@@ -20,7 +20,8 @@ _STOPPED = {"time": "the time limit ended it", "interrupt": "interrupted"}
 
 def print_ranking(ranking: Ranking) -> None:
     """A table of the best points and the families' winners, and what the first one gains."""
-    rows = [(str(place), *_row(item)) for place, item in ranking.shown()]
+    rows = [(str(place), *_row(item.choice, _ms(item.predicted_s))) for place, item in ranking.shown()]
+    rows += [("", *_row(item.choice, f"over {_ms(item.least_s)}")) for item in ranking.beaten]
     print_tables(Table(_title(ranking), _COLUMNS, rows, "rlllrr"))
     print(_taken(ranking))
 
@@ -34,9 +35,8 @@ def _title(ranking: Ranking) -> str:
     return title
 
 
-def _row(item: Ranked) -> tuple[str, str, str, str, str]:
-    choice = item.choice
-    return choice.cell.family, point_text(choice.point), choice.name, _ms(choice.family_s), _ms(item.predicted_s)
+def _row(choice: Choice, ours: str) -> tuple[str, str, str, str, str]:
+    return choice.cell.family, point_text(choice.point), choice.name, _ms(choice.family_s), ours
 
 
 def _ms(seconds: float) -> str:

@@ -26,10 +26,11 @@ from dse.network import Network
 from dse.registry import family_named
 from dse.results import Cell
 
-__all__ = ["FINALISTS", "LIMIT_S", "Ranked", "Ranking", "rank"]
+__all__ = ["FINALISTS", "LIMIT_S", "Beaten", "Ranked", "Ranking", "rank"]
 
-FINALISTS = 128
-"""Points of a family that are looked at, the fastest by its estimate (docs/rtl.md says what more of them bring)."""
+FINALISTS = 512
+"""Points of a family that are looked at, the fastest by its estimate: all of a sweep's usual 500 trials, as most cost
+no more than their bound and some of the last are the best (docs/rtl.md)."""
 LIMIT_S = 60.0
 """Seconds after which the best so far is taken."""
 
@@ -66,6 +67,20 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class Beaten:
+    """A winner whose schedule was not predicted, as it takes ``least_s`` or more."""
+
+    choice: Choice
+    least_s: float
+
+    def content(self) -> dict[str, Any]:
+        """In JSON types."""
+        choice = self.choice
+        named = {"family": choice.cell.family, "id": choice.name, "point": dict(choice.point)}
+        return {**named, "family_s": choice.family_s, "least_s": self.least_s}
+
+
+@dataclass(frozen=True)
 class Ranking:
     """Points by the time of their schedules.
 
@@ -75,7 +90,9 @@ class Ranking:
     ranked: tuple[Ranked, ...]
     refused: tuple[InputError, ...] = ()
     excluded: int = 0
-    """Points whose lower bound is no better than the best."""
+    """Points whose lower bound is no better than the best, winners left out."""
+    beaten: tuple[Beaten, ...] = ()
+    """Winners of which that is so."""
     open: int = 0
     """Points that might be better and were not looked at."""
     stopped: str = ""
@@ -120,6 +137,7 @@ class Ranking:
         return {
             "predicted": len(self.ranked), "excluded": self.excluded, "open": self.open, "stopped": self.stopped,
             "points": [{"rank": place, **item.content()} for place, item in self.shown()],
+            "beaten": [item.content() for item in self.beaten],
         }  # fmt: skip
 
 
@@ -135,16 +153,15 @@ def rank(
 ) -> Ranking:
     """The points of ``cells``, all of one task and each with a winner, by the time of their schedules.
 
-    The winner of every cell is looked at; where the first objective is the latency, also the ``finalists_per_family``
+    The winner of every cell is looked at; where the first objective is the latency, then the ``finalists_per_family``
     best points of each, and, if ``climbs``, the neighbours of the best of all, until none is better. Else, and for
-    networks that have no schedule, the winners' order stays. After ``limit_s`` seconds, and at Ctrl-C, the best so far
-    counts.
+    networks that have no schedule, the winners' order stays. After ``limit_s`` seconds, though not before the winners,
+    and at Ctrl-C the best so far counts.
     """
     search = _Search(cells, network, device, time.monotonic() + limit_s, on_progress)
     try:
-        for choice in winners(cells):
-            search.measure(choice)
-        if all(cell.objectives[0] == "latency" for cell in cells):
+        search.take_winners()
+        if search.by_schedule:
             search.take(choice for cell in cells for choice in finalists(cell, finalists_per_family))
             if climbs:
                 search.climb()
@@ -169,6 +186,7 @@ class _Search:
     deadline: float
     on_progress: OnRank | None
     ranked: list[Ranked] = field(default_factory=list)
+    beaten: list[Beaten] = field(default_factory=list)
     refused: list[InputError] = field(default_factory=list)
     known: set[_Realised] = field(default_factory=set)
     """What the points so far ask of the RTL."""
@@ -176,6 +194,8 @@ class _Search:
     """Those that were predicted."""
     waiting: list[tuple[float, int, Choice]] = field(default_factory=list)
     """A heap by lower bound [cycles]; equals in the order in which they came."""
+    unseen: int = 0
+    """Points that are not in it yet."""
     excluded: int = 0
     stopped: str = ""
 
@@ -194,6 +214,24 @@ class _Search:
         """Of its schedule; infinite while there is none."""
         return self.best.predicted_s * self.device.clock_hz if self.best else math.inf
 
+    @property
+    def by_schedule(self) -> bool:
+        """Whether the time of schedules decides."""
+        return all(cell.objectives[0] == "latency" for cell in self.cells) and not math.isinf(self.best_cycles)
+
+    def take_winners(self) -> None:
+        """Predict the families' winners but for those that another one beats for certain."""
+        for choice in winners(self.cells):
+            self._wait_for(choice)
+        latency = all(cell.objectives[0] == "latency" for cell in self.cells)
+        order = sorted(self.waiting) if latency else sorted(self.waiting, key=lambda item: item[1])
+        self.waiting.clear()
+        for bound, _, choice in order:
+            if latency and self.best_cycles <= bound < math.inf:
+                self.beaten.append(Beaten(choice, bound / self.device.clock_hz))
+            else:
+                self.measure(choice)
+
     def measure(self, choice: Choice) -> None:
         """Predict the schedule of a point, unless one with the same RTL was; a winner's refusal is kept."""
         shape = family_named(choice.cell.family).rtl_shape(choice.point)
@@ -202,15 +240,22 @@ class _Search:
                 return
             design = realised(choice, self.network, self.device)
         except InputError as error:
-            self.refused += [error] if choice.name == "best" else []
+            self._refuse(choice, error)
             return
         self.engines.add(design.engine)
         self.ranked.append(Ranked(choice, design, design.predicted_s))
 
+    def _refuse(self, choice: Choice, error: InputError) -> None:
+        self.refused += [error] if choice.name == "best" else []
+
     def take(self, choices: Iterable[Choice]) -> None:
         """Predict of ``choices``, the lowest bound first, what may be better than the best."""
-        for choice in choices:
+        queue = list(choices)
+        for number, choice in enumerate(queue):
+            self.unseen = len(queue) - number
+            self._check_time()
             self._wait_for(choice)
+        self.unseen = 0
         while self.waiting and self.waiting[0][0] < self.best_cycles:
             self._check_time()
             _, _, choice = heapq.heappop(self.waiting)
@@ -229,12 +274,12 @@ class _Search:
             self.take(near(before.choice, self.network, self.device))
 
     def _wait_for(self, choice: Choice) -> None:
-        """Queue a point with its bound, unless it asks for the same RTL as one before; what RTL cannot be is left."""
-        self._check_time()
+        """Queue a point with its bound, unless it asks for the same RTL as one before."""
         shape = family_named(choice.cell.family).rtl_shape(choice.point)
         try:
             engine = point_engine(shape, self.workload, self.device)
-        except InputError:
+        except InputError as error:
+            self._refuse(choice, error)
             return
         key = (engine, frozenset(shape.depth))
         if key not in self.known:
@@ -250,4 +295,5 @@ class _Search:
         ranked = self.ranked
         if all(cell.objectives[0] == "latency" for cell in self.cells):
             ranked = sorted(ranked, key=lambda item: item.predicted_s)
-        return Ranking(tuple(ranked), tuple(self.refused), self.excluded, len(self.waiting), self.stopped)
+        left = len(self.waiting) + self.unseen
+        return Ranking(tuple(ranked), tuple(self.refused), self.excluded, tuple(self.beaten), left, self.stopped)

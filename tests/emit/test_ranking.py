@@ -74,6 +74,16 @@ def test_the_best_of_all_finalists_is_found_without_predicting_each(
     assert not ranking.stopped
 
 
+def test_a_winner_that_another_beats_for_certain_is_not_predicted(
+    result: ResultSet, parts: Parts, ranking: Ranking
+) -> None:
+    assert [item.choice.cell.family for item in ranking.beaten] == ["batch"]
+    for item in ranking.beaten:
+        assert ranking.best.predicted_s <= item.least_s <= design_of(item.choice, *parts).predicted_s
+    families = {item.choice.cell.family for item in (*ranking.ranked, *ranking.beaten) if item.choice.name == "best"}
+    assert families == {cell.family for cell in result.cells}
+
+
 def test_finalists_are_the_fastest_feasible_points_once_each(result: ResultSet) -> None:
     for cell in result.cells:
         found = finalists(cell, 100)
@@ -119,6 +129,7 @@ def test_a_time_limit_leaves_the_best_winner_and_says_so(result: ResultSet, part
     assert ranking.best is ranking.winner
     assert {item.choice.name for item in ranking.ranked} == {"best"}
     assert ranking.gain == 0
+    assert ranking.open >= sum(len(finalists(cell, 100)) for cell in result.cells)
 
 
 def test_ctrl_c_leaves_the_best_so_far(result: ResultSet, parts: Parts) -> None:
