@@ -69,6 +69,15 @@ def test_slices_of_the_largest_layer_take_less_ram_each() -> None:
     assert largest < whole.storages[stage][0].ram_bits
 
 
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_a_fork_adds_up_the_gradients_of_all_slices(count: int) -> None:
+    """One adder fewer than readers, a block each where floating-point adders are DSP blocks; forward it is a wire."""
+    _, table = demand_table("nada_demo", "nada", slices={"conv1:filters": count, "block2_conv2:filters": count})
+    for name in ("conv1.fork", "block2_conv2.fork"):
+        stage = next(n for n, one in enumerate(table.graph.stages) if one.layers and one.layers[0].name == name)
+        assert table.stream_blocks(stage, 0, 1.0) == (count - 1) * table.operators[0].adder
+
+
 @pytest.mark.parametrize(
     ("slices", "message"),
     [
