@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from dse.cluster.bounds import LEAST_FPS, Bound, aggregate_bound, static_shortage
 from dse.cluster.budget import Budget
 from dse.cluster.demand import DemandTable
+from dse.cluster.holding import least_held
 from dse.cluster.kept_weights import kept_weights
 from dse.cluster.neighbourhoods import excesses
 from dse.cluster.placement import Placement
@@ -108,6 +109,8 @@ def fastest_placement(table: DemandTable, settings: SearchSettings, start: Place
         found.ended = "proven" if _done(found, settings) else "clock" if budget.clock_ended else "work"
     except KeyboardInterrupt:
         found.interrupted, found.ended = True, "interrupted"
+    if found.placement is not None:
+        found.placement = least_held(table, found.placement, found.fps)
     found.seconds = time.monotonic() - began
     return found
 

@@ -14,7 +14,7 @@ from dse.cluster.hardware import NODE_RESOURCES
 from dse.cluster.placement import Placement
 from dse.cluster.stages import Edge
 
-__all__ = ["RESOURCE_NAMES", "Usage", "binding", "crossing_edges", "reached_fps", "usage"]
+__all__ = ["RESOURCE_NAMES", "SLACK", "Usage", "binding", "crossing_edges", "reached_fps", "stage_use", "usage"]
 
 RESOURCE_NAMES = (*NODE_RESOURCES, "egress_bits_per_s", "ingress_bits_per_s", "connections")
 """Columns of a usage."""
@@ -49,13 +49,11 @@ def usage(table: DemandTable, placement: Placement, fps: float) -> Usage:
     used = np.zeros((len(nodes), len(RESOURCE_NAMES)))
     slow = []
     for stage, (node, storage) in enumerate(zip(placement.node, placement.storage, strict=True)):
-        demand = table.demand(stage, node, fps, storage)
-        if demand is None:
+        own = stage_use(table, stage, node, storage, fps)
+        if own is None:
             slow.append(stage)
             continue
-        kept = table.storages[stage][storage]
-        read, write = kept.dram_read_bits * fps, kept.dram_write_bits * fps
-        used[node, : len(NODE_RESOURCES)] += (demand.dsp, kept.ram_bits, read, write, read + write)
+        used[node, : len(NODE_RESOURCES)] += own
     egress, ingress, connections = (RESOURCE_NAMES.index(n) for n in RESOURCE_NAMES[-3:])
     for edge, forward, backward in zip(table.graph.edges, *table.edge_bits(), strict=True):
         a, b = placement.node[edge.source], placement.node[edge.target]
@@ -64,6 +62,16 @@ def usage(table: DemandTable, placement: Placement, fps: float) -> Usage:
             used[b, [egress, ingress, connections]] += (backward * fps, forward * fps, 1)
     limit = np.array([[*n.limits.values(), n.link_bits_per_s, n.link_bits_per_s, n.connections] for n in nodes])
     return Usage(used, limit, tuple(slow))
+
+
+def stage_use(table: DemandTable, stage: int, node: int, way: int, fps: float) -> NDArray[np.float64] | None:
+    """What one stage takes of a node with one of its storages, in the order of NODE_RESOURCES; None: too slow."""
+    demand = table.demand(stage, node, fps, way)
+    if demand is None:
+        return None
+    kept = table.storages[stage][way]
+    read, write = kept.dram_read_bits * fps, kept.dram_write_bits * fps
+    return np.array([demand.dsp, kept.ram_bits, read, write, read + write])
 
 
 def reached_fps(table: DemandTable, placement: Placement, known: float = 0.0) -> float:
