@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dse.engine import EngineLayout, EngineParameters, Tiling, compute_cycles
+from dse.engine import EngineParameters, Tiling, compute_cycles
 from dse.engine.layers import engine_layers
 from dse.engine.nest import Axis, Convolution, PhaseNest, phase_nest
+from dse.engine.runs import feature_row_cycles, operand_row_cycles
 from dse.engine.timing import packed_cycles
 from dse.errors import InputError
 from dse.schedule import least_hardware
@@ -76,20 +77,13 @@ def _units_cycles(workload: Workload, hw: EngineParameters) -> float:
 
 def least_command_cycles(hw: EngineParameters, nest: PhaseNest, raw: bool) -> int:
     """No tiling of ``nest`` takes fewer: each of the engine's four units does all of its work once, alone."""
-    block, conv, gradient = hw.channel_block, nest.conv, nest.phase == "weight_grad"
+    block, gradient = hw.channel_block, nest.phase == "weight_grad"
     m_blocks, n_blocks, b_blocks = -(-nest.m // block), -(-nest.n // block), -(-nest.batch // hw.ub)
-    outer, inner = (EngineLayout.features(hw, conv, of_output=side) for side in (True, False))
-    feature, weights = outer if nest.phase == "input_grad" else inner, EngineLayout.weights(hw, conv)
-    kernel = math.prod(conv.window.kernel)
-    row = max(feature.row_beats, nest.column.operand)
-    features = n_blocks * b_blocks * _rows_read(nest.row) * row
-    size, wide = block * hw.ub, hw.wide_bytes if raw else hw.operand_bytes
-    if gradient:
-        operands = m_blocks * b_blocks * nest.row.extent * max(outer.row_beats, conv.out_size[1])
-        results = m_blocks * n_blocks * packed_cycles(kernel * block, block * wide, hw.beat_bytes)
-    else:
-        operands = m_blocks * n_blocks * max(weights.row_beats, kernel * block)
-        results = m_blocks * b_blocks * nest.row.result * packed_cycles(nest.column.result, size * wide, hw.beat_bytes)
+    features = n_blocks * b_blocks * _rows_read(nest.row) * feature_row_cycles(hw, nest)
+    operand_rows = b_blocks * nest.row.extent if gradient else n_blocks
+    result_rows = n_blocks if gradient else b_blocks * nest.row.result
+    operands = m_blocks * operand_rows * operand_row_cycles(hw, nest)
+    results = m_blocks * result_rows * packed_cycles(hw, nest, raw)
     compute = compute_cycles(hw, nest, _WHOLE) - nest.sets - (hw.un if gradient else 0)  # the first sum may come early
     return max(compute, nest.sets * max(features, operands, results))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dse.engine.hardware import EngineParameters
 from dse.engine.images import EngineLayout
 from dse.engine.nest import Axis, PhaseNest, Tiling
+from dse.engine.runs import feature_run, result_run
 from dse.engine.tiling import TileSteps, buffer_words
 from dse.errors import InputError
 from dse.workload import PHASES
@@ -26,11 +27,11 @@ COMMAND_FIELDS: tuple[str, ...] = (
     *(f"{name}.{part}" for name in _PAIRS for part in ("full", "last")), "cols", "col_steps",
     *(f"{axis}.{name}" for axis in ("row_axis", "col_axis") for name in _AXIS),
     *(f"a.{name}" for name in _STREAM), "a_y", "a_y_step", "a_x", "a_rows.full", "a_rows.last", "a_height", "a_width",
-    "a_word_b", "a_word_n", "a_word_q", "a_word_pr", "a_word_pc",
+    "a_cells", "a_word_b", "a_word_n", "a_word_q", "a_word_pr", "a_word_pc",
     *(f"b.{name}" for name in _STREAM), "b_beats", "b_beats_last", "b_cells", "b_word_m", "b_word_n",
     "acc_m", "acc_n", "acc_row", *(f"o.{name}" for name in _STREAM),
     *(f"o_{name}_{part}" for name in ("rows", "beats") for part in ("first", "mid", "last")),
-    "o_cells", "o_row_class", "o_col_class", "mask_m", "mask_n",
+    "o_cells", "o_width", "o_row_class", "o_col_class", "mask_m", "mask_n",
 )  # fmt: skip
 """Field of each 32-bit word, as in ``rtl_templates/engine/engine_command.sv``."""
 
@@ -192,7 +193,7 @@ class _Builder:
         return {
             **self._stream("a", base, steps, blocks * plane, plane, row),
             "a_y": nest.row.start, "a_y_step": y_step, "a_x": nest.column.start,
-            "a_height": height, "a_width": width,
+            "a_height": height, "a_width": width, "a_cells": _up(width, feature_run(self.hw, nest)),
             "a_word_b": s.word_b, "a_word_n": s.word_n, "a_word_q": s.word_q, "a_word_pr": s.word_pr,
             "a_word_pc": s.word_pc,
         }  # fmt: skip
@@ -222,7 +223,7 @@ class _Builder:
             g=self.m_blocks * plane, m=self.m_full * plane, b=t.b_blocks * blocks * plane, r=t.rows * row
         )
         stream = self._stream("b", self._beat(self.bases.operand), steps, plane, blocks * plane, row)
-        return stream | self._operand(width, t.rows * row, self.last_rows * row)
+        return stream | self._operand(_up(width, self.hw.run_cells), t.rows * row, self.last_rows * row)
 
     def _sums(self) -> dict[str, int]:
         return {"acc_m": self.steps.sum_m, "acc_n": self.steps.sum_n, "acc_row": self.steps.col_steps}
@@ -242,18 +243,20 @@ class _Builder:
             **self._stream("o", base, steps, plane, blocks * plane, row),
             **{f"o_rows_{part}": r for part, r in zip(("first", "mid", "last"), rows, strict=True)},
             **{f"o_beats_{part}": r * row for part, r in zip(("first", "mid", "last"), rows, strict=True)},
-            "o_cells": width, "o_row_class": missing, "o_col_class": nest.column.first_class,
+            "o_cells": _up(width, result_run(self.hw, nest)), "o_width": width, "o_row_class": missing,
+            "o_col_class": nest.column.first_class,
         }  # fmt: skip
 
     def _gradients(self) -> dict[str, int]:
         beats = self.result.row_beats
         m_step = self.n_blocks * beats
+        cells = self.kernel[0] * self.kernel[1] * self.hw.channel_block
         steps = self._levels(g=self.m_blocks * m_step, m=self.m_full * m_step, n=self.n_full * beats)
         return {
             **self._stream("o", self._beat(self.bases.result), steps, m_step, beats, beats),
             **{f"o_rows_{part}": 1 for part in ("first", "mid", "last")},
             **{f"o_beats_{part}": beats for part in ("first", "mid", "last")},
-            "o_cells": self.kernel[0] * self.kernel[1] * self.hw.channel_block, "o_row_class": 0, "o_col_class": 0,
+            "o_cells": cells, "o_width": cells, "o_row_class": 0, "o_col_class": 0,
         }  # fmt: skip
 
     def _mask(self) -> dict[str, int]:

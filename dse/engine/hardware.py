@@ -75,6 +75,11 @@ class EngineParameters:
         """Bytes of a beat."""
         return self.data_bits // 8
 
+    @property
+    def run_cells(self) -> int:
+        """Cells of neighbouring columns that the engine moves in a cycle: UC if a beat holds two cells, else 1."""
+        return self.uc if 2 * self.channel_block * self.ub * self.operand_bits <= self.data_bits else 1
+
     def verilog(self) -> dict[str, int]:
         """Parameter name in the RTL -> value."""
         return {

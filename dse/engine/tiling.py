@@ -9,6 +9,7 @@ from functools import lru_cache
 from dse.engine.cycles import compute_cycles
 from dse.engine.hardware import EngineParameters
 from dse.engine.nest import PhaseNest, Tiling
+from dse.engine.runs import feature_row_cycles, operand_row_cycles
 from dse.engine.timing import command_cycles
 from dse.errors import InputError
 
@@ -122,15 +123,12 @@ def _traffic(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> tuple[flo
     compute = compute_cycles(hw, nest, tiling)
     steps = TileSteps.of(hw, nest, tiling)
     tiles = _tiles(hw, nest, tiling)
-    cell_beats = max(hw.channel_block * hw.ub * hw.operand_bytes / hw.beat_bytes, 1.0)
-    cells = nest.column.operand * steps.window_rows * tiling.b_blocks * tiling.n_groups * hw.un / hw.channel_block
-    features = tiles * cells * cell_beats
-    lanes = hw.um * hw.un if nest.phase != "weight_grad" else hw.um * hw.ub * hw.ur * hw.uc
-    operands = tiles * tiling.m_groups * steps.operand_m * lanes / hw.channel_block
-    operands *= max(hw.channel_block * hw.operand_bytes / hw.beat_bytes, 1.0)
-    if nest.phase == "weight_grad":
-        operands /= hw.ub
-    elif _up(_up(nest.n, hw.un), tiling.n_groups) == 1:  # weights stay for all samples and rows
+    m_blocks, n_blocks = (groups / hw.channel_block for groups in (tiling.m_groups * hw.um, tiling.n_groups * hw.un))
+    features = tiles * n_blocks * tiling.b_blocks * steps.window_rows * feature_row_cycles(hw, nest)
+    errors = nest.phase == "weight_grad"
+    operand_rows = tiling.b_blocks * tiling.rows if errors else n_blocks
+    operands = tiles * m_blocks * operand_rows * operand_row_cycles(hw, nest)
+    if not errors and _up(_up(nest.n, hw.un), tiling.n_groups) == 1:  # weights stay for all samples and rows
         operands /= _up(_up(nest.batch, hw.ub), tiling.b_blocks) * _up(nest.row.extent, tiling.rows)
     ends = (features + operands) / tiles + _last_store(hw, nest, tiling)
     return max(compute, features, operands) + ends, features + operands

@@ -6,6 +6,7 @@ halves of the double buffers. The recurrence below follows them with the latenci
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from dse.engine.hardware import EngineParameters
 from dse.engine.images import EngineLayout
 from dse.engine.nest import PhaseNest, Tiling
+from dse.engine.runs import feature_row_cycles, operand_row_cycles, result_run
 
 __all__ = ["command_cycles", "packed_cycles"]
 
@@ -76,16 +78,30 @@ class _Gaps(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _pack_gaps(cells: int, size: int, beat: int) -> _Gaps:
-    """For ``cells`` of ``size`` bytes in beats of ``beat``: a cell is taken where less than a beat is left."""
-    gaps = [max(1, (cell * size % beat + size) // beat) for cell in range(cells - 1)]
-    last = -(-((cells - 1) * size % beat + size) // beat)
+def _pack_gaps(cells: int, run: int, size: int, beat: int) -> _Gaps:
+    """For ``cells`` of ``size`` bytes, ``run`` at a time, in beats of ``beat``.
+
+    A run is taken where less than a beat is left.
+    """
+    whole = run * size
+    before = -(-cells // run) - 1
+    gaps = [max(1, (n * whole % beat + whole) // beat) for n in range(before)]
+    last = -(-(before * whole % beat + (cells - before * run) * size) // beat)
     return _Gaps(sum(gaps) + last, last)
 
 
-def packed_cycles(cells: int, size: int, beat: int) -> int:
-    """Cycles of the packer for a row of ``cells`` of ``size`` bytes, on a port of ``beat`` bytes."""
-    return _pack_gaps(cells, size, beat).row
+def _row_gaps(hw: EngineParameters, nest: PhaseNest, raw: bool) -> _Gaps:
+    """Of a row of results, or a block of gradients."""
+    cells, size = nest.column.result, hw.channel_block * hw.ub
+    if nest.phase == "weight_grad":
+        cells, size = math.prod(nest.conv.window.kernel) * hw.channel_block, hw.channel_block
+    size *= hw.wide_bytes if raw else hw.operand_bytes
+    return _pack_gaps(cells, result_run(hw, nest), size, hw.beat_bytes)
+
+
+def packed_cycles(hw: EngineParameters, nest: PhaseNest, raw: bool) -> int:
+    """Cycles of the packer for a row of results, or a block of gradients."""
+    return _row_gaps(hw, nest, raw).row
 
 
 @dataclass
@@ -122,16 +138,13 @@ class _Timing:
         outer = EngineLayout.features(hw, conv, of_output=True)
         inner = EngineLayout.features(hw, conv, of_output=False)
         feature = outer if nest.phase == "input_grad" else inner
-        self.kernel = conv.window.kernel[0] * conv.window.kernel[1]
         self.taps = sum(nest.row.class_taps()) * sum(nest.column.class_taps())
         self.columns = -(-nest.column.extent // hw.uc)
-        self.feature_row = max(feature.row_beats, nest.column.operand)
-        self.error_row = max(outer.row_beats, conv.out_size[1])
-        self.weight_row = max(self.weights.row_beats, self.kernel * hw.channel_block)
+        self.feature_row, self.operand_row = feature_row_cycles(hw, nest), operand_row_cycles(hw, nest)
         self.feature_beats, self.error_beats = feature.row_beats, outer.row_beats
         self.weight_beats = self.weights.row_beats
         self.mask_cycles = hw.channel_block if self.gradient and self.weights.group_set > 1 else 0
-        self.gaps = self._pack_gaps(raw)
+        self.gaps = _row_gaps(hw, nest, raw)
         self.packer_free = 0
 
     def run(self) -> int:
@@ -152,13 +165,6 @@ class _Timing:
                 store, freed = self._store(tile, end, store)
                 sums.freed.append(freed)
         return self.packer_free + self.latency + _FINISH
-
-    def _pack_gaps(self, raw: bool) -> _Gaps:
-        hw = self.hw
-        cells, size = self.nest.column.result, hw.channel_block * hw.ub
-        if self.gradient:
-            cells, size = self.kernel * hw.channel_block, hw.channel_block
-        return _pack_gaps(cells, size * (hw.wide_bytes if raw else hw.operand_bytes), hw.beat_bytes)
 
     def _load_features(self, tile: _Tile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
         if tile.keeps_features:
@@ -181,10 +187,10 @@ class _Timing:
         wait = max(start + 1, halves.free_at())
         if self.gradient:
             load = self._burst_cycles(
-                tile.m_blocks * tile.b_blocks, tile.rows * self.error_beats, tile.rows * self.error_row
+                tile.m_blocks * tile.b_blocks, tile.rows * self.error_beats, tile.rows * self.operand_row
             )
         else:
-            load = self._burst_cycles(tile.m_blocks * tile.n_blocks, self.weight_beats, self.weight_row)
+            load = self._burst_cycles(tile.m_blocks * tile.n_blocks, self.weight_beats, self.operand_row)
         done = wait + 1 + load
         halves.freed.append(1 << 60)
         return done + 1, done + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dse.engine import EngineLayout, EngineParameters, PhaseNest, Tiling, command_cycles
+from dse.engine.runs import result_run
 from dse.engine.timing import _Tile, _Timing
 from dse.vector.bursts import WriteBursts, burst_starts, covered, repeated
 
@@ -36,8 +37,8 @@ class _WaitingStore(_Timing):
         super().__init__(hw, nest, tiling, latency, raw, bursts)
         self.row_beats = _row_beats(hw, nest, raw)
         cell = hw.channel_block * (1 if self.gradient else hw.ub) * (hw.wide_bytes if raw else hw.operand_bytes)
-        self.first_beat = min(-(-hw.beat_bytes // cell), self.gaps.row)
-        """Cycles from a row's first cell to its first beat."""
+        self.first_beat = min(-(-hw.beat_bytes // (cell * result_run(hw, nest))), self.gaps.row)
+        """Cycles from a row's first cell or run to its first beat."""
         self.writes = WriteBursts(bursts, latency)
 
     def _store(self, tile: _Tile, end: int, start: int) -> tuple[int, int]:

@@ -96,6 +96,7 @@ module conv_engine
   localparam int unsigned CellSize   = ChannelBlock * UB;
   localparam int unsigned CellWidth  = CellSize * OperandWidth;
   localparam int unsigned WordWidth  = UN * UB * OperandWidth;
+  localparam int unsigned Run        = 2 * CellWidth <= DataWidth ? UC : 1; // columns that are moved together
   localparam int unsigned Lanes      = UR * UC * UM * UB;
   localparam int unsigned ByteShift  = $clog2(DataWidth / 8);
   localparam int unsigned RowWidth   = UR > 1 ? $clog2(UR) : 1;
@@ -153,45 +154,50 @@ module conv_engine
   logic [RowWidth-1:0]  a_write_row;
   logic [ColWidth-1:0]  a_write_col;
   logic [PartWidth-1:0] a_write_part;
-  logic [CellWidth-1:0] a_cell;
+  logic                 a_runs;
+  logic [Run-1:0]       a_write_cell;
+  logic [Run-1:0][CellWidth-1:0] a_run;
   index_t               a_write_addr;
   beat_t                a_beat_addr, b_beat_addr, w_beat_addr;
 
   stream_unpack #(
-    .DataWidth(DataWidth), .ElementWidth(OperandWidth), .SmallCell(CellSize), .LargeCell(CellSize),
+    .DataWidth(DataWidth), .ElementWidth(OperandWidth), .SmallCell(CellSize), .LargeCell(Run * CellSize),
     .CountWidth(IndexWidth), .BeatsWidth(BeatWidth)
   ) u_a_unpack (
-    .clk_i, .rst_ni(run_n), .large_i(1'b1), .cells_i(cmd_q.a_width), .row_beats_i(cmd_q.a.row),
+    .clk_i, .rst_ni(run_n), .large_i(a_runs), .cells_i(cmd_q.a_cells), .row_beats_i(cmd_q.a.row),
     .data_valid_i(a_data_valid_i), .data_ready_o(a_data_ready_o), .data_i(a_data_i),
-    .cell_valid_o(a_cell_valid), .cell_ready_i(a_cell_ready), .cell_o(a_cell)
+    .cell_valid_o(a_cell_valid), .cell_ready_i(a_cell_ready), .cell_o(a_run)
   );
 
-  feature_loader #(.RowBanks(UR), .ColBanks(UC), .Parts(NParts), .Depth(FeatureDepth)) u_feature_loader (
+  feature_loader #(
+    .RowBanks(UR), .ColBanks(UC), .Parts(NParts), .Run(Run), .Depth(FeatureDepth)
+  ) u_feature_loader (
     .clk_i, .rst_ni(run_n), .start_i(start), .cmd_i(cmd_q),
     .half_free_i(a_free), .half_done_o(a_fill), .overflow_o(a_overflow),
     .dma_valid_o(a_cmd_valid_o), .dma_ready_i(a_cmd_ready_i), .dma_addr_o(a_beat_addr), .dma_beats_o(a_cmd_beats_o),
-    .cell_valid_i(a_cell_valid), .cell_ready_o(a_cell_ready),
+    .runs_o(a_runs), .cell_valid_i(a_cell_valid), .cell_ready_o(a_cell_ready),
     .write_o(a_write), .write_half_o(a_write_half), .write_row_o(a_write_row), .write_col_o(a_write_col),
-    .write_part_o(a_write_part), .write_addr_o(a_write_addr)
+    .write_cell_o(a_write_cell), .write_part_o(a_write_part), .write_addr_o(a_write_addr)
   );
 
   // Weights or errors.
   logic                 b_cell_valid, b_cell_ready, b_fill, b_free, b_ready, b_use, b_overflow;
   logic                 b_write, b_write_half;
-  logic [CellWidth-1:0] b_cell;
+  logic [Run*CellWidth-1:0] b_run;
   index_t               b_write_addr, b_sub_m, b_sub_n, b_inner, b_row_lane, b_col_lane;
 
   stream_unpack #(
-    .DataWidth(DataWidth), .ElementWidth(OperandWidth), .SmallCell(ChannelBlock), .LargeCell(CellSize),
+    .DataWidth(DataWidth), .ElementWidth(OperandWidth), .SmallCell(ChannelBlock), .LargeCell(Run * CellSize),
     .CountWidth(IndexWidth), .BeatsWidth(BeatWidth)
   ) u_b_unpack (
     .clk_i, .rst_ni(run_n), .large_i(cmd_q.mode == WeightGrad), .cells_i(cmd_q.b_cells), .row_beats_i(cmd_q.b.row),
     .data_valid_i(b_data_valid_i), .data_ready_o(b_data_ready_o), .data_i(b_data_i),
-    .cell_valid_o(b_cell_valid), .cell_ready_i(b_cell_ready), .cell_o(b_cell)
+    .cell_valid_o(b_cell_valid), .cell_ready_i(b_cell_ready), .cell_o(b_run)
   );
 
   operand_loader #(
-    .Block(ChannelBlock), .MParts(MParts), .NParts(NParts), .RowLanes(UR), .ColLanes(UC), .Depth(OperandDepth)
+    .Block(ChannelBlock), .MParts(MParts), .NParts(NParts), .RowLanes(UR), .ColLanes(UC / Run),
+    .Depth(OperandDepth)
   ) u_operand_loader (
     .clk_i, .rst_ni(run_n), .start_i(start), .cmd_i(cmd_q),
     .half_free_i(b_free), .half_done_o(b_fill), .overflow_o(b_overflow),
@@ -244,13 +250,14 @@ module conv_engine
   logic [UR-1:0][UC-1:0][UM-1:0][UB-1:0][OperandWidth-1:0]        errors;
 
   feature_buffer #(
-    .OperandWidth(OperandWidth), .UB(UB), .UN(UN), .UR(UR), .UC(UC), .Parts(NParts), .Depth(FeatureDepth)
+    .OperandWidth(OperandWidth), .UB(UB), .UN(UN), .UR(UR), .UC(UC), .Parts(NParts), .Run(Run),
+    .Depth(FeatureDepth)
   ) u_features (
     .clk_i, .weight_grad_i(cmd_q.mode == WeightGrad), .row_stride_i(cmd_q.row_axis.stride),
     .col_stride_i(cmd_q.col_axis.stride), .height_i(cmd_q.a_height), .width_i(cmd_q.a_width),
     .word_q_i(cmd_q.a_word_q),
     .write_i(a_write), .write_half_i(a_write_half), .write_row_i(a_write_row), .write_col_i(a_write_col),
-    .write_part_i(a_write_part), .write_addr_i(a_write_addr), .write_cell_i(a_cell),
+    .write_part_i(a_write_part), .write_addr_i(a_write_addr), .write_cell_i(a_write_cell), .write_data_i(a_run),
     .half_i(a_half), .row_word_i(row_word), .col_word_i(col_word), .row_bank_i(row_bank), .col_bank_i(col_bank),
     .y_i(y), .x_i(x), .n_left_i(n_left), .rows_left_i(rows_left), .cols_left_i(cols_left), .void_i(nothing),
     .a_o(a_word)
@@ -258,11 +265,11 @@ module conv_engine
 
   operand_buffer #(
     .OperandWidth(OperandWidth), .UB(UB), .UM(UM), .UN(UN), .UR(UR), .UC(UC), .Block(ChannelBlock),
-    .Depth(OperandDepth)
+    .Run(Run), .Depth(OperandDepth)
   ) u_operands (
     .clk_i, .mode_i(cmd_q.mode), .write_i(b_write), .write_half_i(b_write_half), .write_addr_i(b_write_addr),
     .sub_m_i(b_sub_m), .sub_n_i(b_sub_n), .inner_i(b_inner), .row_lane_i(b_row_lane), .col_lane_i(b_col_lane),
-    .write_cell_i(b_cell), .half_i(b_half), .word_i(b_word), .weight_o(weight), .error_o(errors)
+    .write_run_i(b_run), .half_i(b_half), .word_i(b_word), .weight_o(weight), .error_o(errors)
   );
 
   typedef struct packed {
@@ -316,7 +323,7 @@ module conv_engine
 
   result_store #(
     .OperandWidth(OperandWidth), .AccWidth(AccWidth), .DataWidth(DataWidth), .UB(UB), .UM(UM), .UN(UN), .UR(UR),
-    .UC(UC), .Block(ChannelBlock)
+    .UC(UC), .Block(ChannelBlock), .Run(Run)
   ) u_store (
     .clk_i, .rst_ni(run_n), .start_i(start), .cmd_i(cmd_q), .half_full_i(acc_ready), .half_done_o(store_done),
     .active_o(store_active), .scale_o, .read_o(read), .read_half_o(read_half), .read_addr_o(read_addr), .read_i(stored),

@@ -12,7 +12,7 @@ package engine_pkg;
   } mode_e;
 
   localparam int unsigned Levels       = 5;  // of tile loops
-  localparam int unsigned CommandWords = 99;
+  localparam int unsigned CommandWords = 101;
   localparam int unsigned BeatWidth    = 32; // DRAM addresses and strides in beats, modulo 2^32
   localparam int unsigned IndexWidth   = 16; // counts, buffer addresses and coordinates (these signed)
 
@@ -61,6 +61,7 @@ package engine_pkg;
     coord_t     a_y, a_y_step, a_x;           // the map's pixel under the window's first; per tile of rows
     size_pair_t a_rows;                       // rows of the window
     index_t     a_height, a_width;
+    index_t     a_cells;                      // of a row: columns, or fewer where they come in runs
     index_t     a_word_b, a_word_n, a_word_q, a_word_pr, a_word_pc; // words of the feature buffer
     stream_t    b;
     beat_t      b_beats, b_beats_last;        // of a burst
@@ -70,7 +71,8 @@ package engine_pkg;
     stream_t    o;
     index_t     o_rows_first, o_rows_mid, o_rows_last;
     beat_t      o_beats_first, o_beats_mid, o_beats_last;
-    index_t     o_cells;
+    index_t     o_cells;                      // of a row, as a_cells
+    index_t     o_width;                      // columns of a row of pixels, cells of one of gradients
     index_t     o_row_class, o_col_class;     // class of the first row and column
     index_t     mask_m, mask_n;               // channels of a group where a set holds several, else 0
   } command_t;

@@ -5,7 +5,8 @@
 // Bank (j, k) holds the pixels whose place (pixel div stride) is j modulo UR along the rows, k modulo UC along the columns,
 // so that the UR x UC pixels of neighbouring outputs lie in different banks for any tap and stride. The words are
 // turned back to lane order; pixels outside the map, and channels that the tile does not have, read as zero.
-// Read: 3 cycles from the step to element (ir, ic, in, ib) of a_o. Write: any cycle.
+// Read: 3 cycles from the step to element (ir, ic, in, ib) of a_o. Write: any cycle, a cell or a run of UC neighbours,
+// of which those behind the last bank go to bank 0 and on, a word further; in memory 2 cycles later.
 
 module feature_buffer
   import engine_pkg::*;
@@ -16,6 +17,7 @@ module feature_buffer
   parameter int unsigned UR           = 2,
   parameter int unsigned UC           = 2,
   parameter int unsigned Parts        = 2,
+  parameter int unsigned Run          = 2,   // cells of a run: UC or 1
   parameter int unsigned Depth        = 512, // words of a half
   localparam int unsigned RowWidth  = UR > 1 ? $clog2(UR) : 1,
   localparam int unsigned ColWidth  = UC > 1 ? $clog2(UC) : 1,
@@ -37,7 +39,8 @@ module feature_buffer
   input  logic [ColWidth-1:0]                 write_col_i,
   input  logic [PartWidth-1:0]                write_part_i,
   input  index_t                              write_addr_i,
-  input  logic [CellWidth-1:0]                write_cell_i,
+  input  logic [Run-1:0]                      write_cell_i,
+  input  logic [Run-1:0][CellWidth-1:0]       write_data_i,
   // read
   input  logic                                half_i,
   input  index_t                              row_word_i,
@@ -99,6 +102,51 @@ module feature_buffer
     col_bank_q2 <= col_bank_q;
   end
 
+  // The cells that are written, turned to the order of the banks.
+  logic [UC-1:0]                write_q, write_next_q;
+  logic [UC-1:0][CellWidth-1:0] cell_q;
+  logic [AddrWidth-1:0]         write_addr_q, next_addr_q;
+  logic [RowWidth-1:0]          write_row_q;
+  logic [PartWidth-1:0]         write_part_q;
+
+  always_ff @(posedge clk_i) begin
+    write_addr_q <= address(write_half_i, write_addr_i);
+    next_addr_q  <= address(write_half_i, write_addr_i + index_t'(1));
+    write_row_q  <= write_row_i;
+    write_part_q <= write_part_i;
+  end
+
+  for (genvar c = 0; c < UC; c++) begin : gen_turn
+    if (Run > 1) begin : gen_run
+      logic                 write, next_word;
+      logic [CellWidth-1:0] data;
+
+      always_comb begin
+        write     = 1'b0;
+        next_word = 1'b0;
+        data      = '0;
+        for (int unsigned first = 0; first < UC; first++) begin
+          if (write_col_i == ColWidth'(first)) begin
+            write     = write_cell_i[(c+UC-first)%UC];
+            next_word = first > c;
+            data      = write_data_i[(c+UC-first)%UC];
+          end
+        end
+      end
+      always_ff @(posedge clk_i) begin
+        write_q[c]      <= write_i && write;
+        write_next_q[c] <= next_word;
+        cell_q[c]       <= data;
+      end
+    end else begin : gen_single
+      assign write_next_q[c] = 1'b0;
+      always_ff @(posedge clk_i) begin
+        write_q[c] <= write_i && write_cell_i[0] && write_col_i == ColWidth'(c);
+        cell_q[c]  <= write_data_i;
+      end
+    end
+  end
+
   // Banks before the first lane's read one place further.
   for (genvar r = 0; r < UR; r++) begin : gen_row
     for (genvar c = 0; c < UC; c++) begin : gen_col
@@ -120,7 +168,7 @@ module feature_buffer
 
       always_comb begin
         write = '0;
-        if (write_i && write_row_i == RowWidth'(r) && write_col_i == ColWidth'(c)) write[write_part_i] = 1'b1;
+        if (write_q[c] && write_row_q == RowWidth'(r)) write[write_part_q] = 1'b1;
       end
 
       buffer_ram #(
@@ -130,8 +178,8 @@ module feature_buffer
       ) u_ram (
         .clk_i,
         .write_i     (write),
-        .write_addr_i(address(write_half_i, write_addr_i)),
-        .write_data_i({Parts{write_cell_i}}),
+        .write_addr_i(write_next_q[c] ? next_addr_q : write_addr_q),
+        .write_data_i({Parts{cell_q[c]}}),
         .read_en_i   (1'b1),
         .read_addr_i (addr_q[r][c]),
         .read_o      (word[r][c])
@@ -164,7 +212,7 @@ module feature_buffer
   end
   if (UC == 1) begin : gen_unused_col
     logic unused;
-    assign unused = ^col_bank_i;
+    assign unused = ^{col_bank_i, next_addr_q};
   end
 
 endmodule

@@ -4,7 +4,8 @@
 //
 // A tile's window begins at row y (which may lie above the map) and has a_rows rows; the rows inside the map are one
 // burst for each block of samples and of channels. Cells (ChannelBlock x UB elements, a pixel each) come from
-// stream_unpack and are written one a cycle. While a half is awaited, the rows inside the map are counted.
+// stream_unpack and are written one a cycle, or at stride 1 a run of ColBanks neighbours, one to each column bank; the
+// command says which. While a half is awaited, the rows inside the map are counted.
 // A tile whose window is that of the tile before it (keep) is not loaded again.
 
 module feature_loader
@@ -13,6 +14,7 @@ module feature_loader
   parameter int unsigned RowBanks = 2,
   parameter int unsigned ColBanks = 2,
   parameter int unsigned Parts    = 2, // cells in a word: UN / ChannelBlock
+  parameter int unsigned Run      = 2, // cells of a run: ColBanks or 1
   parameter int unsigned Depth    = 512,
   localparam int unsigned RowWidth  = RowBanks > 1 ? $clog2(RowBanks) : 1,
   localparam int unsigned ColWidth  = ColBanks > 1 ? $clog2(ColBanks) : 1,
@@ -31,16 +33,18 @@ module feature_loader
   input  logic                 dma_ready_i,
   output beat_t                dma_addr_o,
   output beat_t                dma_beats_o,
-  // cells
+  // cells, or runs of them
+  output logic                 runs_o,
   input  logic                 cell_valid_i,
   output logic                 cell_ready_o,
   // buffer
   output logic                 write_o,
   output logic                 write_half_o,
   output logic [RowWidth-1:0]  write_row_o,
-  output logic [ColWidth-1:0]  write_col_o,
+  output logic [ColWidth-1:0]  write_col_o, // of the first cell
+  output logic [Run-1:0]       write_cell_o, // cells that the row has
   output logic [PartWidth-1:0] write_part_o,
-  output index_t               write_addr_o
+  output index_t               write_addr_o // of the first cell; behind the last bank one more
 );
 
   typedef enum logic [2:0] {Idle, First, Count, Wait, Load, Next} state_e;
@@ -103,8 +107,8 @@ module feature_loader
   assign dma_addr_o  = issue_addr_q;
   assign dma_beats_o = beats_q;
 
-  // Cells.
-  index_t col_q, row_q, n_q, b_q, word_b_q, word_n_q;
+  // Cells. Runs begin with the row's first column, which then lies in the window.
+  index_t col_q, left_q, row_q, n_q, b_q, word_b_q, word_n_q;
   logic [PartWidth-1:0] part_q;
   logic take, dropped, row_end, map_end, n_end, load_end, half_q;
   coord_t place_x;
@@ -112,11 +116,12 @@ module feature_loader
   assign place_x  = coord_t'(col_q) - cmd_i.a_x; // column of the window
   assign dropped  = place_x < 0;
   assign take     = cell_valid_i && cell_ready_o;
-  assign row_end  = take && col_q == cmd_i.a_width - index_t'(1);
+  assign row_end  = take && col_q == cmd_i.a_cells - index_t'(1);
   assign map_end  = row_end && row_q == rows_q - index_t'(1);
   assign n_end    = map_end && n_q == n_blocks - index_t'(1);
   assign load_end = n_end && b_q == b_blocks - index_t'(1);
   assign cell_ready_o = state_q == Load;
+  assign runs_o       = Run > 1 && cmd_i.a_cells != cmd_i.a_width;
 
   logic [RowWidth-1:0] row_bank, saved_bank_q;
   logic [ColWidth-1:0] col_bank, left_bank_q;
@@ -128,6 +133,7 @@ module feature_loader
     .clk_i,
     .restart_i   (state_q == First),
     .step_i      ((state_q == Count && seen_q != window_rows && above) || (row_end && !map_end)),
+    .turn_i      (1'b0),
     .load_i      (map_end),
     .stride_i    (cmd_i.row_axis.stride),
     .word_q_i    (cmd_i.a_word_q),
@@ -147,7 +153,8 @@ module feature_loader
   pixel_steps #(.Banks(ColBanks)) u_cols (
     .clk_i,
     .restart_i   (start_i),
-    .step_i      (x_q < 0 || (take && !dropped && !row_end)),
+    .step_i      (x_q < 0 || (take && !runs_o && !dropped && !row_end)),
+    .turn_i      (take && runs_o && !row_end),
     .load_i      (row_end),
     .stride_i    (cmd_i.col_axis.stride),
     .word_q_i    (index_t'(1)),
@@ -244,8 +251,10 @@ module feature_loader
     // cells
     if (state_q == Wait) begin
       {col_q, row_q, n_q, b_q, word_b_q, word_n_q, part_q} <= '0;
+      left_q <= cmd_i.a_width;
     end else if (take) begin
-      col_q <= row_end ? '0 : col_q + index_t'(1);
+      col_q  <= row_end ? '0 : col_q + index_t'(1);
+      left_q <= row_end ? cmd_i.a_width : left_q - index_t'(Run);
       if (row_end) row_q <= map_end ? '0 : row_q + index_t'(1);
       if (map_end) begin
         n_q    <= n_end ? '0 : n_q + index_t'(1);
@@ -266,7 +275,15 @@ module feature_loader
   assign write_col_o  = col_bank;
   assign write_part_o = part_q;
   assign write_addr_o = word_n_q + row_addr + col_addr;
-  assign overflow_o   = write_o && write_addr_o >= index_t'(Depth);
+  for (genvar c = 0; c < Run; c++) begin : gen_cell
+    assign write_cell_o[c] = c == 0 || (runs_o && left_q > index_t'(c));
+  end
+
+  logic   wraps;
+  index_t last_addr;
+  assign wraps      = runs_o && col_bank != '0 && left_q > index_t'(Run) - index_t'(col_bank);
+  assign last_addr  = wraps ? write_addr_o + index_t'(1) : write_addr_o;
+  assign overflow_o = write_o && last_addr >= index_t'(Depth);
 
   logic unused;
   assign unused = ^{cmd_i, first, last, row_phase, row_place, col_phase, col_place};

@@ -4,7 +4,8 @@
 // (ir, ic, im, ib); both lie in the same memory, from lane 0 on, in these orders.
 //
 // Cells are put where the lanes want them as they are written: ChannelBlock weights of one n are neighbours along im in
-// forward, and along `in`, transposed, in input_grad. Read: 3 cycles from the step to the lanes.
+// forward, and along `in`, transposed, in input_grad. Errors come in cells of a pixel, or in runs of a row of lanes.
+// Read: 3 cycles from the step to the lanes.
 
 module operand_buffer
   import engine_pkg::*;
@@ -16,11 +17,13 @@ module operand_buffer
   parameter int unsigned UR           = 1,
   parameter int unsigned UC           = 1,
   parameter int unsigned Block        = 4,
+  parameter int unsigned Run          = 1,   // cells of errors that come together: UC or 1
   parameter int unsigned Depth        = 512, // words of a half
   localparam int unsigned Weights   = UM * UN,
   localparam int unsigned Errors    = UR * UC * UM * UB,
   localparam int unsigned Lanes     = Weights > Errors ? Weights : Errors,
-  localparam int unsigned CellSize  = Block * UB
+  localparam int unsigned CellSize  = Block * UB,
+  localparam int unsigned RunSize   = Run * CellSize
 ) (
   input  logic                                 clk_i,
   input  mode_e                                mode_i,
@@ -32,7 +35,7 @@ module operand_buffer
   input  index_t                               inner_i,
   input  index_t                               row_lane_i,
   input  index_t                               col_lane_i,
-  input  logic [CellSize*OperandWidth-1:0]     write_cell_i,
+  input  logic [RunSize*OperandWidth-1:0]      write_run_i,
   input  logic                                 half_i,
   input  index_t                               word_i,
   output logic [UN-1:0][UM-1:0][OperandWidth-1:0]                 weight_o,
@@ -47,7 +50,7 @@ module operand_buffer
 
   logic                                  write_q, transposed, errors;
   index_t                                sub_m_q, sub_n_q, inner_q, row_lane_q, col_lane_q;
-  logic [CellSize-1:0][OperandWidth-1:0] cell_q;
+  logic [RunSize-1:0][OperandWidth-1:0]  run_q;
   logic [Lanes-1:0]                      write;
   logic [Lanes-1:0][OperandWidth-1:0]    data, word, word_q;
   logic [AddrWidth-1:0]                  write_addr_q, read_addr_q;
@@ -60,6 +63,7 @@ module operand_buffer
     localparam int unsigned Im     = l % UM;
     localparam int unsigned Pixel  = l / (UM * UB);
     localparam int unsigned ErrorM = l / UB % UM;
+    localparam int unsigned Element = Pixel % UC % Run * CellSize + l % CellSize; // of the run
     logic weight, error;
 
     if (l < Weights) begin : gen_weight
@@ -69,19 +73,19 @@ module operand_buffer
       assign weight = 1'b0;
     end
     if (l < Errors) begin : gen_error
-      assign error = row_lane_q == index_t'(Pixel / UC) && col_lane_q == index_t'(Pixel % UC) &&
+      assign error = row_lane_q == index_t'(Pixel / UC) && (Run > 1 || col_lane_q == index_t'(Pixel % UC)) &&
                      sub_m_q == index_t'(ErrorM / Block);
     end else begin : gen_no_error
       assign error = 1'b0;
     end
 
     assign write[l] = write_q && (errors ? error : weight);
-    assign data[l]  = errors ? cell_q[l%CellSize] : transposed ? cell_q[In%Block] : cell_q[Im%Block];
+    assign data[l]  = errors ? run_q[Element] : transposed ? run_q[In%Block] : run_q[Im%Block];
   end
 
   always_ff @(posedge clk_i) begin
     write_q      <= write_i;
-    cell_q       <= write_cell_i;
+    run_q        <= write_run_i;
     sub_m_q      <= sub_m_i;
     sub_n_q      <= sub_n_i;
     inner_q      <= inner_i;

@@ -3,8 +3,9 @@
 // Loads the second operand, tile by tile, into the halves of the operand buffer: weights, or in weight_grad errors.
 //
 // One burst brings a (m, n) block of weights, ChannelBlock elements a cell, or the tile's rows of a (b, m) block of
-// errors, ChannelBlock x UB elements a cell. Where a cell goes is given as block within a lane group (sub_m, sub_n), n or m
-// within the block (inner), and pixel lane. A tile whose operand is that of the tile before it is not loaded again.
+// errors, ChannelBlock x UB elements a cell, or in runs of a whole row of lanes (ColLanes = 1). Where a cell goes is
+// given as block within a lane group (sub_m, sub_n), n or m within the block (inner), and pixel lane. A tile whose
+// operand is that of the tile before it is not loaded again.
 
 module operand_loader
   import engine_pkg::*;
@@ -13,7 +14,7 @@ module operand_loader
   parameter int unsigned MParts   = 2, // UM / ChannelBlock
   parameter int unsigned NParts   = 2, // UN / ChannelBlock
   parameter int unsigned RowLanes = 1,
-  parameter int unsigned ColLanes = 1,
+  parameter int unsigned ColLanes = 1, // cells of errors for a row of lanes
   parameter int unsigned Depth    = 512
 ) (
   input  logic     clk_i,

@@ -4,7 +4,8 @@
 //
 // Pixel y of a window belongs to phase y mod stride and place q = y div stride; places are dealt out to Banks banks in
 // turn. A word's address along this axis is (q div Banks) * word_q_i + phase * word_p_i. restart_i goes to pixel 0,
-// step_i to the next one, load_i to the state given. Outputs that are Banks neighbours read one pixel of each bank.
+// step_i to the next one, turn_i to the one Banks places further, load_i to the state given. Outputs that are Banks
+// neighbours read one pixel of each bank.
 
 module pixel_steps
   import engine_pkg::*;
@@ -15,6 +16,7 @@ module pixel_steps
   input  logic                 clk_i,
   input  logic                 restart_i,
   input  logic                 step_i,
+  input  logic                 turn_i,
   input  logic                 load_i,
   input  index_t               stride_i,
   input  index_t               word_q_i,
@@ -54,6 +56,9 @@ module pixel_steps
       if (next_q) bank_q <= next_word ? '0 : bank_q + BankWidth'(1);
       place_q <= next_place;
       addr_q  <= next_q ? next_place : addr_q + word_p_i;
+    end else if (turn_i) begin
+      place_q <= place_q + word_q_i;
+      addr_q  <= addr_q + word_q_i;
     end
   end
 

@@ -2,9 +2,9 @@
 //
 // Stores finished tiles: reads their cells from the accumulator buffer, requantises them and packs them into beats.
 //
-// Three stages, which stand still together while the beats are not taken: read, choose the cell, requantise.
+// Three stages, which stand still together while the beats are not taken: read, choose the cells, requantise.
 // A cell has ChannelBlock x UB elements in forward and input_grad, ChannelBlock in weight_grad; raw elements have four
-// times the width of operands.
+// times the width of operands. Pixels of neighbouring column lanes may go as a run of UC cells.
 
 module result_store
   import engine_pkg::*;
@@ -18,6 +18,7 @@ module result_store
   parameter int unsigned UR           = 1,
   parameter int unsigned UC           = 1,
   parameter int unsigned Block        = 4,
+  parameter int unsigned Run          = 1,  // cells of a run: UC or 1
   localparam int unsigned Lanes       = UR * UC * UM * UB
 ) (
   input  logic                           clk_i,
@@ -45,8 +46,10 @@ module result_store
   localparam int unsigned RawWidth  = RawRatio * OperandWidth;
   localparam int unsigned CellSize  = Block * UB;
   localparam int unsigned MParts    = UM / Block;
-  localparam int unsigned MaxCell   = CellSize * RawRatio;
+  localparam int unsigned RunSize   = Run * CellSize;
+  localparam int unsigned MaxCell   = RunSize * RawRatio;
   localparam int unsigned FillWidth = $clog2(DataWidth / OperandWidth + MaxCell + 1);
+  localparam int unsigned CellWidth = $clog2(Run + 1);
   localparam int unsigned RowWidth  = UR > 1 ? $clog2(UR) : 1;
   localparam int unsigned ColWidth  = UC > 1 ? $clog2(UC) : 1;
 
@@ -56,10 +59,13 @@ module result_store
   logic [RowWidth-1:0] cell_row;
   logic [ColWidth-1:0] cell_col;
   logic [Block-1:0]    cell_keep;
+  logic                runs;
+  index_t              columns_left;
 
   logic                valid1_q, last1_q, valid2_q, last2_q, valid3_q, last3_q;
-  index_t              select1_q;
+  index_t              row1_q, col1_q, sub1_q;
   logic [Block-1:0]    keep1_q;
+  logic [CellWidth-1:0] cells, cells1_q, cells2_q, cells3_q; // of the run
 
   assign gradient = cmd_i.mode == WeightGrad;
   assign enable   = !valid3_q || pack_ready;
@@ -69,6 +75,7 @@ module result_store
     .UR    (UR),
     .UC    (UC),
     .UN    (UN),
+    .Run   (Run),
     .Block (Block),
     .MParts(MParts),
     .NParts(UN / Block)
@@ -92,20 +99,29 @@ module result_store
     .cell_row_o  (cell_row),
     .cell_col_o  (cell_col),
     .cell_sub_o  (cell_sub),
+    .runs_o      (runs),
+    .columns_left_o(columns_left),
     .cell_keep_o (cell_keep),
     .cell_last_o (cell_last)
   );
 
-  // The cell within the word.
-  logic [UR*UC*MParts-1:0][CellSize-1:0][AccWidth-1:0] pixel_cells;
-  logic [CellSize-1:0][AccWidth-1:0]                   pixel_cell, chosen2_q;
-  logic [Block-1:0][AccWidth-1:0]                      gradient_cell;
-  logic [MParts-1:0][Block-1:0][AccWidth-1:0]          gradient_cells;
+  // The cells within the word: those of the row's lanes, of which a single one goes to the front.
+  logic [UR-1:0][UC-1:0][MParts-1:0][CellSize-1:0][AccWidth-1:0] pixel_cells;
+  logic [UC-1:0][CellSize-1:0][AccWidth-1:0]                     row_cells;
+  logic [Run-1:0][CellSize-1:0][AccWidth-1:0]                    run_cells, chosen2_q;
+  logic [MParts-1:0][Block-1:0][AccWidth-1:0]                    gradient_cells;
+  logic [Block-1:0][AccWidth-1:0]                                gradient_cell;
 
   assign pixel_cells    = read_i;
   assign gradient_cells = read_i[UM-1:0];
-  assign pixel_cell     = pixel_cells[32'(select1_q)];
-  assign gradient_cell  = gradient_cells[32'(select1_q)];
+  assign gradient_cell  = gradient_cells[32'(sub1_q)];
+  assign cells          = !runs ? CellWidth'(1) : columns_left < index_t'(Run) ? CellWidth'(columns_left) : CellWidth'(Run);
+
+  always_comb begin
+    for (int unsigned c = 0; c < UC; c++) row_cells[c] = pixel_cells[32'(row1_q)][c][32'(sub1_q)];
+    for (int unsigned c = 0; c < Run; c++) run_cells[c] = row_cells[c];
+    if (!runs) run_cells[0] = row_cells[32'(col1_q)];
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {valid1_q, valid2_q, valid3_q} <= '0;
@@ -115,33 +131,41 @@ module result_store
   always_ff @(posedge clk_i) begin
     if (enable) begin
       {last1_q, last2_q, last3_q} <= {cell_last, last1_q, last2_q};
-      select1_q <= gradient ? cell_sub : index_t'((32'(cell_row) * UC + 32'(cell_col)) * MParts + 32'(cell_sub));
-      keep1_q   <= cell_keep;
-      for (int unsigned e = 0; e < CellSize; e++) begin
-        if (!gradient) chosen2_q[e] <= pixel_cell[e];
-        else chosen2_q[e] <= e < Block && keep1_q[e%Block] ? gradient_cell[e%Block] : '0;
+      {cells1_q, cells2_q, cells3_q} <= {cells, cells1_q, cells2_q};
+      row1_q  <= index_t'(cell_row);
+      col1_q  <= index_t'(cell_col);
+      sub1_q  <= cell_sub;
+      keep1_q <= cell_keep;
+      for (int unsigned c = 0; c < Run; c++) begin
+        chosen2_q[c] <= !gradient && CellWidth'(c) < cells1_q ? run_cells[c] : '0;
+      end
+      for (int unsigned e = 0; e < Block; e++) begin
+        if (gradient) chosen2_q[0][e] <= keep1_q[e] ? gradient_cell[e] : '0;
       end
     end
   end
 
   // Requantised, or as sums.
-  logic [CellSize-1:0][OperandWidth-1:0] narrow;
-  logic [CellSize-1:0][RawWidth-1:0]     wide;
+  logic [RunSize-1:0][AccWidth-1:0]      sums;
+  logic [RunSize-1:0][OperandWidth-1:0]  narrow;
+  logic [RunSize-1:0][RawWidth-1:0]      wide;
   logic [MaxCell*OperandWidth-1:0]       cell3_q;
   logic [FillWidth-1:0]                  size, size_words;
 
-  logic [CellSize-1:0][OperandWidth-1:0] rounded;
+  logic [RunSize-1:0][OperandWidth-1:0] rounded;
   logic [$clog2(AccWidth+1)-1:0]         scale;
 
-  for (genvar e = 0; e < CellSize; e++) begin : gen_lane
+  assign sums = chosen2_q;
+
+  for (genvar e = 0; e < RunSize; e++) begin : gen_lane
     requantise #(.InWidth(AccWidth), .OutWidth(OperandWidth)) u_narrow (
-      .value_i(chosen2_q[e]), .shift_i(cmd_i.shift), .value_o(rounded[e])
+      .value_i(sums[e]), .shift_i(cmd_i.shift), .value_o(rounded[e])
     );
     assign narrow[e] = cmd_i.relu && rounded[e][OperandWidth-1] ? '0 : rounded[e];
     if (RawWidth > AccWidth) begin : gen_extend
-      assign wide[e] = RawWidth'(signed'(chosen2_q[e]));
+      assign wide[e] = RawWidth'(signed'(sums[e]));
     end else begin : gen_cut
-      assign wide[e] = chosen2_q[e][RawWidth-1:0];
+      assign wide[e] = sums[e][RawWidth-1:0];
     end
   end
 
@@ -150,7 +174,7 @@ module result_store
   end
 
   or_tree_scale #(
-    .Lanes(CellSize),
+    .Lanes(RunSize),
     .Width(AccWidth)
   ) u_scale (
     .clk_i,
@@ -158,12 +182,12 @@ module result_store
     .en_i    (enable),
     .clear_i (start_i),
     .valid_i (valid2_q),
-    .data_i  (chosen2_q),
+    .data_i  (sums),
     .bitlen_o(scale)
   );
   assign scale_o = 7'(scale);
 
-  assign size_words = gradient ? FillWidth'(Block) : FillWidth'(CellSize);
+  assign size_words = gradient ? FillWidth'(Block) : FillWidth'(32'(cells3_q) * CellSize);
   assign size       = cmd_i.raw ? FillWidth'(32'(size_words) * RawRatio) : size_words;
 
   stream_pack #(

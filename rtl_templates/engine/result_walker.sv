@@ -4,6 +4,7 @@
 // DMA commands of their bursts.
 //
 // Forward and input_grad: [m block][b block][row][column], in input_grad across the classes; a burst per (m, b) block.
+// With one class of columns a row may go in runs of UC of them, which a word has side by side; the command says so.
 // weight_grad: [m block][n block][tap][n]; a burst per (m, n) block.
 
 module result_walker
@@ -12,6 +13,7 @@ module result_walker
   parameter int unsigned UR     = 1,
   parameter int unsigned UC     = 1,
   parameter int unsigned UN     = 4,
+  parameter int unsigned Run    = 1, // cells of a run: UC or 1
   parameter int unsigned Block  = 4,
   parameter int unsigned MParts = 1,
   parameter int unsigned NParts = 1,
@@ -37,6 +39,8 @@ module result_walker
   output logic [RowWidth-1:0] cell_row_o,
   output logic [ColWidth-1:0] cell_col_o,
   output index_t              cell_sub_o, // block of channels within UM
+  output logic                runs_o,
+  output index_t              columns_left_o, // of the row, from this cell on
   output logic [Block-1:0]    cell_keep_o,
   output logic                cell_last_o // of a row
 );
@@ -94,7 +98,7 @@ module result_walker
   assign dma_addr_o  = issue_addr_q;
 
   // Cells.
-  index_t cell_q, row_q, i_q, m_q, sub_m_q, sub_i_q, word_m_q, word_i_q, inner_q, tap_word_q, n_word_q;
+  index_t cell_q, left_q, row_q, i_q, m_q, sub_m_q, sub_i_q, word_m_q, word_i_q, inner_q, tap_word_q, n_word_q;
   logic   take, row_end, block_end, i_end, tile_end, inner_end, sub_m_end, sub_i_end, half_q;
 
   assign take      = cell_valid_o && cell_ready_i;
@@ -116,14 +120,16 @@ module result_walker
   assign col_step = state_q == Prepare && col_prepare_q != '0;
 
   pixel_steps #(.Banks(UR)) u_rows (
-    .clk_i, .restart_i(state_q == Idle), .step_i(row_step || (row_end && !block_end)), .load_i(block_end),
+    .clk_i, .restart_i(state_q == Idle), .step_i(row_step || (row_end && !block_end)), .turn_i(1'b0),
+    .load_i(block_end),
     .stride_i(cmd_i.row_axis.classes), .word_q_i(cmd_i.acc_row), .word_p_i(cmd_i.row_axis.acc_class),
     .load_phase_i(first[3] ? cmd_i.o_row_class : '0), .load_bank_i('0), .load_place_i('0),
     .load_addr_i(saved_row_addr_q),
     .phase_o(row_phase), .bank_o(cell_row_o), .place_o(row_place), .addr_o(row_addr)
   );
   pixel_steps #(.Banks(UC)) u_cols (
-    .clk_i, .restart_i(state_q == Idle), .step_i(col_step || (take && !row_end)), .load_i(row_end),
+    .clk_i, .restart_i(state_q == Idle), .step_i(col_step || (take && !runs_o && !row_end)), .turn_i(take && runs_o && !row_end),
+    .load_i(row_end),
     .stride_i(cmd_i.col_axis.classes), .word_q_i(index_t'(1)), .word_p_i(cmd_i.col_axis.acc_class),
     .load_phase_i(cmd_i.o_col_class), .load_bank_i('0), .load_place_i('0),
     .load_addr_i(saved_col_addr_q),
@@ -177,6 +183,8 @@ module result_walker
   assign cell_valid_o = state_q == Cells;
   assign cell_last_o  = cell_q == cmd_i.o_cells - index_t'(1);
   assign cell_sub_o   = sub_m_q;
+  assign runs_o         = Run > 1 && cmd_i.o_cells != cmd_i.o_width;
+  assign columns_left_o = left_q;
   assign cell_word_o  = word_i_q + (gradient ? tap_word_q + n_word_q + inner_q : row_addr + col_addr);
 
   always_ff @(posedge clk_i) begin
@@ -210,8 +218,10 @@ module result_walker
     // cells
     if (state_q == Wait) begin
       {cell_q, row_q, i_q, m_q, sub_m_q, sub_i_q, word_m_q, word_i_q, inner_q, tap_word_q, n_word_q} <= '0;
+      left_q <= cmd_i.o_width;
     end else if (take) begin
       cell_q  <= row_end ? '0 : cell_q + index_t'(1);
+      left_q  <= row_end ? cmd_i.o_width : left_q - index_t'(Run);
       inner_q <= inner_end ? '0 : inner_q + index_t'(1);
       if (row_end) tap_word_q <= '0;
       else if (inner_end) tap_word_q <= tap_word_q + index_t'(UN);

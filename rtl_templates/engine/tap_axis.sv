@@ -76,6 +76,7 @@ module tap_axis
     .clk_i,
     .restart_i   (1'b0),
     .step_i      (step_tap_i),
+    .turn_i      (1'b0),
     .load_i      (reload),
     .stride_i    (axis_i.stride),
     .word_q_i,

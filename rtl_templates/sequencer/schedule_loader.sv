@@ -9,7 +9,7 @@ module schedule_loader
   import sequencer_pkg::*;
 #(
   parameter int unsigned Depth        = 1024, // words, a power of two
-  parameter int unsigned PayloadWords = 99,
+  parameter int unsigned PayloadWords = 101,
   localparam int unsigned AddrWidth   = $clog2(Depth)
 ) (
   input  logic                          clk_i,

@@ -10,7 +10,7 @@ module sequencer
   import sequencer_pkg::*;
 #(
   parameter int unsigned OperandWidth  = 8,
-  parameter int unsigned PayloadWords  = 99,
+  parameter int unsigned PayloadWords  = 101,
   parameter int unsigned ScheduleDepth = 1024,
   parameter int unsigned Slots         = 64,
   parameter int unsigned Counters      = 128,

@@ -18,6 +18,7 @@ def _conv(
 
 LAYERS: dict[str, Convolution] = {
     "1x1": _conv(1, 3, 5, (6, 7), (1, 1)),
+    "1x1 padded": _conv(2, 3, 4, (5, 7), (1, 1), padding=1),
     "1x1 wide": _conv(2, 19, 23, (3, 3), (1, 1)),
     "1x1 one pixel": _conv(1, 16, 4, (1, 1), (1, 1)),
     "1x1 stride 2": _conv(1, 5, 4, (8, 8), (1, 1), (2, 2)),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from dse.engine.runs import row_cycles
 from tests.rtl.rtl_model import RtlModel, pack, unpack
 
 CYCLES = 6000
@@ -44,6 +45,26 @@ def test_unpack(
     assert len(want) <= len(given) < len(want) + cells
     assert len(want) > 150
     np.testing.assert_array_equal(unpack(given, width, large_cell)[: len(want), :size], want)
+
+
+@pytest.mark.parametrize(("run", "row"), [(3, 13), (5, 6), (12, 30), (12, 5)])
+def test_the_last_cell_of_a_row_may_be_smaller(build_model: Build, run: int, row: int) -> None:
+    """Rows of ``row`` elements in cells of ``run``; with a beat a cycle they take what ``row_cycles`` says."""
+    model = build_model("stream_unpack", DataWidth=64, ElementWidth=8, SmallCell=1, LargeCell=run)
+    cells, beats, count, ones = -(-row // run), -(-row // 8), 100, np.ones(900, np.int64)
+    values = np.random.default_rng(run).integers(0, 256, (900, 8))
+    out = model.run(
+        {
+            "large_i": ones, "cells_i": ones * cells, "row_beats_i": ones * beats, "data_valid_i": ones,
+            "data_i": pack(values, 8), "cell_ready_i": ones,
+        },
+        before_edge=True,
+    )  # fmt: skip
+    taken = values[out["data_ready_o"][:, 0] != 0][: count * beats].reshape(count, -1)
+    given = np.flatnonzero(out["cell_valid_o"][:, 0])[: count * cells]
+    got = unpack(out["cell_o"][given], 8, run).reshape(count, -1)
+    np.testing.assert_array_equal(got[:, :row], taken[:, :row])
+    assert set(np.diff(given[cells - 1 :: cells])) == {row_cycles(row, run, 1, 8)}
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
