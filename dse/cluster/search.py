@@ -10,6 +10,7 @@ from dse.cluster.bounds import LEAST_FPS, Bound, aggregate_bound, static_shortag
 from dse.cluster.budget import Budget
 from dse.cluster.demand import DemandTable
 from dse.cluster.holding import least_held
+from dse.cluster.hop_bound import hop_bound
 from dse.cluster.kept_weights import kept_weights
 from dse.cluster.neighbourhoods import excesses
 from dse.cluster.placement import Placement
@@ -98,7 +99,7 @@ def fastest_placement(table: DemandTable, settings: SearchSettings, start: Place
     try:
         if settings.report:
             settings.report("bounds and a first placement")
-        found.aggregate = relaxed_bound(table, aggregate)
+        found.aggregate = hop_bound(table, relaxed_bound(table, aggregate))
         found.bound_fps = found.aggregate.fps
         if not found.bound_fps:
             return found
