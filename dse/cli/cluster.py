@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -123,10 +124,12 @@ def scale_verb(
     as_json: Json = False,
 ) -> int:
     """Plan for every number of nodes of a range; the time limit is for each; exit 1 if none fits."""
+    from dse.cluster.cluster_file import load_cluster
     from dse.cluster.plan_file import plan_json
 
     arguments = _arguments(network, time_limit, gap, micro_batch, batch, precision, reading, jobs)
     first, last = _range(nodes)
+    load_cluster(cluster_name).first(last)  # before the search: that there are so many
     _check_output("--report", page)
     rows: list[dict[str, Any]] = []
     interrupted = False
@@ -178,10 +181,15 @@ def best_verb(
         }
         for one in found
     ]  # fmt: skip
+    interrupted = any(one.interrupted for one in found)
+    head = {"network": network, "cluster": boards.name, "nodes": count}
     if as_json:
-        print_json({"network": network, "cluster": boards.name, "nodes": count, "arrangements": rows})
+        print_json({**head, "arrangements": rows, "interrupted": interrupted})
     elif not quiet:
         print_arrangements(rows, f"{network} on {count} nodes of {boards.name}, batch {batch}, {precision}")
+    if interrupted:
+        print("interrupted: the arrangements after these were not tried", file=sys.stderr)
+        return INTERRUPTED
     return OK if found and found[0].fps else NOTHING_FEASIBLE
 
 

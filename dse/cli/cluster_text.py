@@ -170,7 +170,7 @@ def print_arrangements(rows: Sequence[Mapping[str, Any]], title: str) -> None:
             f"{row['groups']} x {row['boards']}",
             row["how"],
             ", ".join(f"{group}:{count}" for group, count in row["slices"].items()),
-            f"{row['fps']:,.1f}" if row["fps"] else "does not fit",
+            f"{row['fps']:,.1f}" if row["fps"] else "none found",
             f"{row['pipeline_fps']:,.1f}" if row["fps"] else "",
             f"{1e3 * row['all_reduce_s']:,.2f} ms" if row["groups"] > 1 and row["fps"] else "",
         )

@@ -7,7 +7,7 @@ up: a ring over the groups moves 2 (G - 1) / G of the parameters that a board ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +43,8 @@ class Arrangement:
     how: str
     """``pipeline``, or the family of single-board accelerators."""
     plans: tuple[Plan, ...] = ()
+    interrupted: bool = False
+    """Ctrl-C ended the search in this arrangement or right behind it; the ones after it were not tried."""
 
 
 def arrangements(
@@ -58,27 +60,53 @@ def arrangements(
 ) -> list[Arrangement]:
     """Every way to cut ``boards`` boards into equal groups, fastest first; ``settings`` are those of ``plan``.
 
-    Raises InputError for bad input.
+    Ctrl-C ends it with what was found so far. Raises InputError for bad input, KeyboardInterrupt where that is nothing.
     """
     given = network if isinstance(network, Network) else load_network(network)
     whole = (cluster if isinstance(cluster, Cluster) else load_cluster(cluster)).first(boards)
     found: list[Arrangement] = []
+    try:
+        for one in _each(given, whole, batch_size, model_parallel, precision, report, settings):
+            found.append(one)
+            if one.interrupted:
+                break
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        found[-1] = replace(found[-1], interrupted=True)
+    return sorted(found, key=lambda one: -one.fps)
+
+
+def _each(
+    network: Network,
+    cluster: Cluster,
+    batch_size: int,
+    model_parallel: bool,
+    precision: str,
+    report: Callable[[str], None] | None,
+    settings: Mapping[str, object],
+) -> Iterator[Arrangement]:
+    boards = len(cluster.nodes)
     for groups in (g for g in range(1, boards + 1) if boards % g == 0):
-        parts = board_groups(whole, groups)
+        parts = board_groups(cluster, groups)
         share = -(-batch_size // groups)
         for sliced in (False, True) if model_parallel and groups < boards else (False,):
             kinds: dict[object, Plan] = {}
-            plans = []
+            tell = _telling(report, groups, boards, sliced)
             for part in parts:
-                key = tuple(node.kind for node in part.nodes)
-                if key not in kinds:
-                    tell = _telling(report, groups, boards, sliced)
-                    kinds[key] = _group_plan(given, part, share, sliced, precision, tell, settings)
-                plans.append(kinds[key])
-            found.append(_pipelines(plans, boards // groups, batch_size, sliced))
+                if _kinds(part) not in kinds:
+                    if any(one.found.interrupted for one in kinds.values()):
+                        raise KeyboardInterrupt
+                    kinds[_kinds(part)] = _group_plan(network, part, share, sliced, precision, tell, settings)
+            if any(one.found.interrupted and one.found.placement is None for one in kinds.values()):
+                raise KeyboardInterrupt
+            yield _pipelines([kinds[_kinds(part)] for part in parts], boards // groups, batch_size, sliced)
         if groups == boards:
-            found += _engines(given, whole, batch_size, precision)
-    return sorted(found, key=lambda one: -one.fps)
+            yield from _engines(network, cluster, batch_size, precision)
+
+
+def _kinds(part: Cluster) -> tuple[object, ...]:
+    return tuple(node.kind for node in part.nodes)
 
 
 def board_groups(cluster: Cluster, groups: int) -> list[Cluster]:
@@ -135,7 +163,8 @@ def _pipelines(plans: list[Plan], boards: int, batch_size: int, sliced: bool) ->
         assert batch is not None
         slowest = max(slowest, batch_size / pace + batch.latency_s + batch.update_s)
     fps = batch_size / (slowest + reduce_s)
-    return Arrangement(groups, boards, kind, fps, pace, reduce_s, slices, "pipeline", tuple(plans))
+    stopped = any(one.found.interrupted for one in plans)
+    return Arrangement(groups, boards, kind, fps, pace, reduce_s, slices, "pipeline", tuple(plans), stopped)
 
 
 def _all_reduce_s(one: Plan, groups: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from dse.cluster.filter_slices import FILTERS
 from dse.cluster.planner import Plan
@@ -20,12 +21,13 @@ ROUNDS = 3
 def best_slices(make: Callable[[Mapping[str, int]], Plan]) -> Plan:
     """The fastest of ``make``'s plans: without slices, then with the binding group cut in two, and so on.
 
-    ``make`` plans with the given slices. Ends where the next slice does not help or there is nothing to slice.
+    ``make`` plans with the given slices. Ends where the next slice does not help or there is nothing to slice, and
+    where Ctrl-C interrupted a plan, which the best one then says of itself.
     """
     best = make({})
     tried = best
     for _ in range(ROUNDS):
-        group = binding_group(tried)
+        group = None if tried.found.interrupted else binding_group(tried)
         if group is None:
             break
         tried = make({**tried.slices, group: 2 * tried.slices.get(group, 1)})
@@ -33,6 +35,8 @@ def best_slices(make: Callable[[Mapping[str, int]], Plan]) -> Plan:
             best = tried
         elif tried.fps < 0.95 * best.fps:
             break
+    if tried.found.interrupted and best is not tried:
+        best = replace(best, found=replace(best.found, interrupted=True, ended="interrupted"))
     return best
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from dse.cluster import Plan, load_cluster, plan
+from dse.cluster import Cluster, Plan, load_cluster, plan
 from dse.cluster.arrangement import arrangements, board_groups, single_board
 from dse.cluster.auto_slices import best_slices, binding_group
 from dse.cluster.explain import explain
 from dse.cluster.planner import demand_table
+from dse.network import Network
 from dse.networks import load_network
 
 
@@ -64,6 +66,39 @@ def test_slices_follow_what_binds(demo_plan: Plan) -> None:
     assert best_slices(make).slices == {}
     assert made[0] == {}
     assert made[1] == {group: 2}
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_ctrl_c_ends_the_comparison_with_what_was_found(placed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of 2 x 2 boards: before its plan has a placement, and when it has one."""
+    made: list[int] = []
+
+    def stopped(network: Network, part: Cluster, **settings: Any) -> Plan:
+        one = plan(network, part, **settings)
+        made.append(len(part.nodes))
+        if len(part.nodes) == 2:
+            one.found.interrupted = True
+            one.found.placement = one.found.placement if placed else None
+        return one
+
+    monkeypatch.setattr("dse.cluster.arrangement.plan", stopped)
+    found = arrangements("lenet10", "nada", 4, model_parallel=False, seconds=2, gap=0.5)
+    assert made == [4, 2], "no plan is begun after it"
+    assert sorted(one.kind for one in found) == (["DP x LP", "LP"] if placed else ["LP"])
+    assert sum(one.interrupted for one in found) == 1
+
+
+def test_ctrl_c_ends_slicing(demo_plan: Plan) -> None:
+    made: list[object] = []
+
+    def make(slices: object) -> Plan:
+        made.append(slices)
+        return replace(demo_plan, found=replace(demo_plan.found, interrupted=len(made) == 2, fps=1.0 / len(made)))
+
+    best = best_slices(make)
+    assert len(made) == 2
+    assert best.fps == 1
+    assert best.found.interrupted
 
 
 def test_what_is_missing_and_what_would_fit() -> None:

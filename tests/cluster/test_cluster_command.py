@@ -60,6 +60,10 @@ def test_what_does_not_fit_says_what_is_missing(tmp_path: Path) -> None:
         (("plan", "-n", "nada_demo", "-c", "nada", "--reading", "nda"), "did you mean 'nada'"),
         (("plan", "-n", "nada_demo", "-c", "nada", "-o", "no/where.json"), "its folder does not exist"),
         (("scale", "-n", "nada_demo", "-c", "nada", "--nodes", "5..2"), "the range ends before it begins"),
+        (
+            ("scale", "-n", "nada_demo", "-c", "mixed8", "--nodes", "9..20"),
+            "has not so many nodes; got 20; allowed: 1 to 8",
+        ),
         (("check", "missing.json"), "missing.json: cannot be read: No such file or directory"),
         (("chek",), "unknown command; got 'chek'; allowed: did you mean 'check'?"),
     ],
