@@ -18,7 +18,7 @@ from dse.engine.images import EngineLayout
 from dse.engine.nest import PhaseNest, Tiling
 from dse.engine.runs import feature_row_cycles, operand_row_cycles, result_run
 
-__all__ = ["command_cycles", "packed_cycles"]
+__all__ = ["CommandTiming", "TimedTile", "command_cycles", "packed_cycles"]
 
 _READ_DELAY = 3
 """From the registers of a step to the lanes (``ReadDelay`` of conv_engine.sv)."""
@@ -30,8 +30,8 @@ _FINISH = 6
 """From the packer's last beat to ``done_o``, beside the memory's latency."""
 
 
-class _Tile(NamedTuple):
-    """Indices (set, m, n, b, rows) and sizes in blocks, and what the tile shares with the one before it."""
+class TimedTile(NamedTuple):
+    """A tile as the units walk it: indices (set, m, n, b, rows), sizes in blocks, what it shares with the last one."""
 
     place: tuple[int, int, int, int, int]
     m_blocks: int
@@ -45,7 +45,7 @@ class _Tile(NamedTuple):
     ends_sum: bool
 
 
-def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> Iterator[_Tile]:
+def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> Iterator[TimedTile]:
     block, gradient = hw.channel_block, nest.phase == "weight_grad"
     m_sizes = _cut(-(-nest.m // block), tiling.m_groups * hw.um // block)
     n_sizes = _cut(-(-nest.n // block), tiling.n_groups * hw.un // block)
@@ -58,7 +58,7 @@ def _tiles(hw: EngineParameters, nest: PhaseNest, tiling: Tiling) -> Iterator[_T
         m, n, b, r = at if gradient else (at[0], at[3], at[1], at[2])
         features, operand = (g, n, b, r), (g, m, b, r) if gradient else (g, m, n)
         starts, ends = (b == r == 0, b == last_b and r == last_r) if gradient else (n == 0, n == last_n)
-        yield _Tile(
+        yield TimedTile(
             (g, m, n, b, r), m_sizes[m], n_sizes[n], b_sizes[b], r * tiling.rows, r_sizes[r],
             features == of_features, operand == of_operand, starts, ends,
         )  # fmt: skip
@@ -124,10 +124,12 @@ def command_cycles(
     beat written to its response. ``bursts`` are how many a read DMA has under way, 0 for any number: short ones do not
     cover a long latency.
     """
-    return _Timing(hw, nest, tiling, latency, raw, bursts).run()
+    return CommandTiming(hw, nest, tiling, latency, raw, bursts).run()
 
 
-class _Timing:
+class CommandTiming:
+    """The recurrence for one command; a memory that takes results more slowly is a subclass with another ``_store``."""
+
     def __init__(
         self, hw: EngineParameters, nest: PhaseNest, tiling: Tiling, latency: int, raw: bool, bursts: int
     ) -> None:
@@ -148,6 +150,7 @@ class _Timing:
         self.packer_free = 0
 
     def run(self) -> int:
+        """Cycles from the acceptance of the command to done_o."""
         # Times are the cycle in which a unit is in the state meant; the walkers are active from cycle 1 on.
         features, operands, sums = (_Halves([0, 0]) for _ in range(3))
         load_a = max(2, 1 - self.nest.column.start)  # the first column of the map is looked for
@@ -166,7 +169,7 @@ class _Timing:
                 sums.freed.append(freed)
         return self.packer_free + self.latency + _FINISH
 
-    def _load_features(self, tile: _Tile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
+    def _load_features(self, tile: TimedTile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
         if tile.keeps_features:
             return start + 2, ready
         axis = self.nest.row
@@ -181,7 +184,7 @@ class _Timing:
         halves.freed.append(1 << 60)
         return done + 1, done + 1
 
-    def _load_operand(self, tile: _Tile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
+    def _load_operand(self, tile: TimedTile, start: int, ready: int, halves: _Halves) -> tuple[int, int]:
         if tile.keeps_operand:
             return start + 2, ready
         wait = max(start + 1, halves.free_at())
@@ -206,7 +209,7 @@ class _Timing:
             waits = (bursts - 1) // self.bursts * max(self.latency - covered, 0)
         return total + waits + 2 + self.latency
 
-    def _compute(self, tile: _Tile, begin: int, last_sum: int) -> tuple[int, int]:
+    def _compute(self, tile: TimedTile, begin: int, last_sum: int) -> tuple[int, int]:
         """Cycle of the last step of a tile that begins in cycle ``begin``, and of its last sum."""
         hw = self.hw
         m, n = -(-tile.m_blocks * hw.channel_block // hw.um), -(-tile.n_blocks * hw.channel_block // hw.un)
@@ -218,7 +221,7 @@ class _Timing:
         end = first + (sums - 1) * max(pixels, hw.un)
         return end, end
 
-    def _store(self, tile: _Tile, end: int, start: int) -> tuple[int, int]:
+    def _store(self, tile: TimedTile, end: int, start: int) -> tuple[int, int]:
         """(Cycle in which the store is idle again, cycle from which the half is free.)
 
         The packer still gives the beats of a tile's last cell while the store prepares the next tile.

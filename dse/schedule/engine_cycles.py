@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dse.engine import EngineLayout, EngineParameters, PhaseNest, Tiling, command_cycles
 from dse.engine.runs import result_run
-from dse.engine.timing import _Tile, _Timing
+from dse.engine.timing import CommandTiming, TimedTile
 from dse.vector.bursts import WriteBursts, burst_starts, covered, repeated
 
 __all__ = ["BURSTS", "engine_cycles"]
@@ -28,7 +28,7 @@ def _row_beats(hw: EngineParameters, nest: PhaseNest, raw: bool) -> int:
     return EngineLayout.features(hw, nest.conv, nest.phase == "forward", raw).row_beats
 
 
-class _WaitingStore(_Timing):
+class _WaitingStore(CommandTiming):
     """The engine, its beats held up until a burst may begin. The packer and all behind it stand still meanwhile."""
 
     def __init__(
@@ -41,13 +41,13 @@ class _WaitingStore(_Timing):
         """Cycles from a row's first cell or run to its first beat."""
         self.writes = WriteBursts(bursts, latency)
 
-    def _store(self, tile: _Tile, end: int, start: int) -> tuple[int, int]:
+    def _store(self, tile: TimedTile, end: int, start: int) -> tuple[int, int]:
         idle, freed = super()._store(tile, end, start)
         wait = self._wait(tile)
         self.packer_free += wait
         return idle + wait, freed + wait
 
-    def _wait(self, tile: _Tile) -> int:
+    def _wait(self, tile: TimedTile) -> int:
         """Cycles by which the packer ends a tile later than without waits, with which it would now be free."""
         rows, addresses = self._bursts(tile)
         parts = tile.m_blocks if self.mask_cycles else 1
@@ -83,11 +83,11 @@ class _WaitingStore(_Timing):
         between = max(self.row_beats - 1, 1)
         return row * self.gaps.row + self.first_beat + beat * (self.gaps.row - self.first_beat) // between
 
-    def _bursts(self, tile: _Tile) -> tuple[int, list[int]]:
+    def _bursts(self, tile: TimedTile) -> tuple[int, list[int]]:
         """Rows of each write of a tile, and where they begin, in beats from the result's first on."""
         return (1, list(self._gradient_bursts(tile))) if self.gradient else self._map_bursts(tile)
 
-    def _gradient_bursts(self, tile: _Tile) -> Iterator[int]:
+    def _gradient_bursts(self, tile: TimedTile) -> Iterator[int]:
         nest, block = self.nest, self.hw.channel_block
         m_blocks, n_blocks = -(-nest.m // block), -(-nest.n // block)
         part, m, n, *_ = tile.place
@@ -96,7 +96,7 @@ class _WaitingStore(_Timing):
             for n_block in range(n, n + tile.n_blocks):
                 yield ((part * m_blocks + m_block) * n_blocks + n_block) * self.row_beats
 
-    def _map_bursts(self, tile: _Tile) -> tuple[int, list[int]]:
+    def _map_bursts(self, tile: TimedTile) -> tuple[int, list[int]]:
         nest, block = self.nest, self.hw.channel_block
         first = nest.row.first_class
         top = max(tile.row * nest.row.classes - first, 0)
