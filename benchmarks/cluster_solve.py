@@ -11,8 +11,8 @@ CASES = (
     # network, cluster, nodes, reading, micro-batch, gap to stop at, limit in seconds
     *(("nada_example", "nada", nodes, "nada", 4, 0.01, 10.0) for nodes in range(3, 10)),
     ("mobilenet_v2", "nada", 6, "nada", 1, 0.05, 120.0),
-    ("resnet50", "mixed8", 8, "free", 4, 0.01, 10.0),
-    ("bert_base", "mixed8", 8, "free", 4, 0.01, 30.0),
+    ("resnet50", "mixed8", 8, "free", 4, 0.05, 60.0),
+    ("bert_base", "mixed8", 8, "free", 4, 0.07, 60.0),
 )
 
 
