@@ -158,7 +158,7 @@ class Work:
             need = least_port_bits(self.hw)
             narrow = f", which needs a port of {need} bits" if self.hw.data_bits < need else ""
             raise InputError(f"layer {layer.name}", f"this accelerator has no channel unit{narrow}", layer.op)
-        words, cycles = channel_words(asked), channel_cycles(asked, self.latency)
+        words, cycles = channel_words(asked), channel_cycles(asked, self.latency, BURSTS)
         self.steps.append(Step(layer.name, phase, "channel", what, words, cycles, (a_space, *SPACES[:1] * 2), rule))
 
     def host(self, layer: Layer) -> None:

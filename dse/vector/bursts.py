@@ -1,11 +1,12 @@
-"""Bursts of a write DMA: where they are cut, and how long each waits for the response to an earlier one."""
+"""Bursts of the DMA engines: where they are cut, and how long each waits for the end of an earlier one."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator
 
-__all__ = ["WriteBursts", "burst_starts", "covered", "repeated"]
+__all__ = ["ReadBursts", "WriteBursts", "burst_starts", "covered", "repeated"]
 
 _PAGE_BYTES, _BURST_BEATS = 4096, 256
 """The longest burst (ARM IHI 0022, A3.4.1); bursts end at multiples of it, as burst_split.sv cuts them."""
@@ -65,3 +66,31 @@ class WriteBursts:
     def later(self, cycles: int) -> None:
         """All that is known happened so much later."""
         self._ends = deque([end + cycles for end in self._ends], maxlen=self._ends.maxlen)
+
+
+class ReadBursts:
+    """The beats of a stream that is read, which are there one behind the other. ``most`` bursts may be under way.
+
+    ``lengths`` are the beats of each burst. The first ones are asked for from cycle ``start`` on; ``latency`` is from
+    the cycle after the one in which a burst is asked for, or in which one ended that it waited for, to its first beat.
+    """
+
+    def __init__(self, most: int, latency: int, start: int, lengths: Iterator[int]) -> None:
+        self.latency, self._lengths = latency, lengths
+        self._ends: deque[int] = deque([start] * most, maxlen=most)
+        self._left, self._there = 0, 0
+
+    @property
+    def there(self) -> int:
+        """The cycle from which the next beat is there."""
+        if self._left == 0:
+            self._left = next(self._lengths)
+            self._there = max(self._there, self._ends[0] + 1 + self.latency)
+        return self._there
+
+    def take(self, cycle: int) -> None:
+        """The next beat is taken in this cycle, in which it is there."""
+        self._left -= 1
+        self._there = cycle + 1
+        if self._left == 0:
+            self._ends.append(cycle)

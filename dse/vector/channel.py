@@ -110,6 +110,11 @@ class ChannelOperation:
         """Whether there is a pass that writes a map."""
         return self.kind != "sum" and self.o is not None
 
+    @property
+    def wide_steps(self) -> bool:
+        """Whether a pass that writes a map takes a step for every beat of wide elements."""
+        return self.wide or self.kind == "norm_backward"
+
 
 def channel_vector(image: RowImage, wide: bool) -> RowImage:
     """Layout of a number per channel of the maps of ``image``, as a tensor [1, C, 1, 1]: a row per channel block."""

@@ -38,7 +38,7 @@ def test_stalls_latency_and_another_batch_size_change_cycles_and_nothing_else(
     assert rows[0].cycles > schedule.cycles
 
 
-@pytest.mark.parametrize("network", ["cnn", "separable"])
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_bursts_that_do_not_cover_a_long_latency_are_predicted(opened: Open, preset: str, network: str) -> None:
     schedule, rows = opened(preset).train(NETWORKS[network], 4, Dram(latency=60), count=1)
