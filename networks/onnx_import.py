@@ -70,7 +70,8 @@ def _describe(model: Any, path: Path) -> Description:
     ends = [state.tensors.get(name) for name in outputs]
     builder.finish([end.layer for end in ends if isinstance(end, Map)], f"{where}: outputs")
     _note_folded_norm(graph, nodes, builder)
-    producer = " ".join(clean_name(text, "unknown") for text in (model.producer_name, model.producer_version))
+    names = [clean_name(text, "") for text in (model.producer_name, model.producer_version)]
+    producer = " ".join(filter(None, names)) or "an unnamed tool"
     return builder.description(clean_name(path.stem, "network"), f"{path.name}, ONNX opset {opset}, by {producer}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dse.cli.output import Table, number, percent, point_text, seconds
+from dse.cli.output import Table, joules, number, percent, point_text, seconds
 
 if TYPE_CHECKING:
     from dse.device import Device
@@ -53,7 +53,7 @@ def total_table(estimate: Mapping[str, Any]) -> Table:
         ("mean DRAM bandwidth, bytes per second", number(estimate["dram_bytes_per_s"])),
         ("DRAM bytes held", number(estimate["dram_capacity_bytes"])),
         ("power, W", number(estimate["power_w"], 3)),
-        ("energy per iteration, J", number(estimate["energy_j"], 3)),
+        ("energy per iteration, J", joules(estimate["energy_j"])),
     ]
     return Table("totals", ("", ""), rows, "lr")
 

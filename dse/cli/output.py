@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Table", "number", "percent", "point_text", "print_json", "print_tables", "seconds", "share"]
+__all__ = ["Table", "joules", "number", "percent", "point_text", "print_json", "print_tables", "seconds", "share"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ def number(value: float | None, digits: int = 0) -> str:
     if value is None or not math.isfinite(value):
         return "unknown"
     return f"{value:,.{0 if float(value).is_integer() else digits}f}"
+
+
+def joules(value: float | None, digits: int = 3) -> str:
+    """``0.0204873`` as ``0.02049``: below 1 J four digits are significant; what is not known as ``unknown``."""
+    if value is None or not 0 < abs(value) < 1:
+        return number(value, digits)
+    return f"{value:#.4g}"
 
 
 def percent(part: float | None, whole: float) -> str:

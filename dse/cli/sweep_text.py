@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dse.cli.estimate_text import batch_text, violation_text
-from dse.cli.output import number, percent, point_text, seconds
+from dse.cli.output import joules, number, percent, point_text, seconds
 
 if TYPE_CHECKING:
     from dse.device import Device
@@ -50,7 +50,7 @@ def _winner(cell: Cell, best: Candidate, device: Device, trials: int) -> list[tu
 def _power(estimate: Mapping[str, float | None]) -> str:
     if estimate["power_w"] is None:
         return "unknown, nothing is published for this device"
-    return f"{number(estimate['power_w'], 2)} W, {number(estimate['energy_j'], 3)} J an iteration"
+    return f"{number(estimate['power_w'], 2)} W, {joules(estimate['energy_j'])} J an iteration"
 
 
 def proof_text(cell: Cell, trials: int) -> str:

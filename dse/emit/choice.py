@@ -11,7 +11,7 @@ from dse.results import Candidate, Cell, ResultSet
 
 __all__ = ["Choice", "choose", "finalists", "task", "winners"]
 
-_FORMS = "best, front-N, paper-N, or N, a row of the cell in points.parquet; N from 0"
+_FORMS = "fastest, best, front-N, paper-N, or N, a row of the cell in points.parquet; N from 0"
 
 
 @dataclass(frozen=True)

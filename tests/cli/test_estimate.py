@@ -53,6 +53,14 @@ def test_totals_are_those_of_the_layers(lenet):
     assert lenet["energy_j"] == pytest.approx(lenet["power_w"] * lenet["iteration_s"])
 
 
+def test_small_energies_keep_their_digits(dse, lenet):
+    """5 mJ is printed with four digits, not as 0.005 J."""
+    assert 0 < lenet["energy_j"] < 0.1
+    text = dse(*LENET, *settings(lenet["point"])).out
+    line = next(line for line in text.splitlines() if line.startswith("energy per iteration, J"))
+    assert float(line.split()[-1]) == pytest.approx(lenet["energy_j"], rel=1e-3)
+
+
 def test_parameters_that_are_not_set_are_chosen_and_said_so(dse, lenet):
     assert lenet["point"]["tm"] == lenet["point"]["tn"] == 8
     assert set(lenet["chosen"]) == set(lenet["point"]) - {"tm", "tn"}

@@ -34,7 +34,7 @@ def test_a_cell_and_its_points_are_found_by_number(result: ResultSet, number: in
     ("cell", "point", "text"),
     [
         (2, "best", "--cell: there is no such cell; got 2; allowed: 0 to 1"),
-        (0, "worst", "--point: has no such form; got 'worst'; allowed: best, front-N"),
+        (0, "worst", "--point: has no such form; got 'worst'; allowed: fastest, best, front-N"),
         (0, "-1", "--point: has no such form"),
         (0, "99999", "--point: there is no such point; got '99999'; allowed: numbers 0 to"),
         (0, "front-999", "--point: there is no such point"),

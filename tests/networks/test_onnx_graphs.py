@@ -229,3 +229,8 @@ def test_what_is_refused_is_one_line(tmp_path, case):
 def test_every_operator_is_tried():
     text = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_onnx_*.py"))
     assert [op for op in SUPPORTED if f'"{op}"' not in text] == []
+
+
+def test_a_model_that_names_no_tool_has_a_source_that_says_so(tmp_path):
+    network = load(tmp_path, [node("Relu", "x", "y")])
+    assert network.source == "m.onnx, ONNX opset 17, by an unnamed tool"

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dse.cli.output import Table, number, print_tables, seconds, share
+from dse.cli.output import Table, joules, number, print_tables, seconds, share
 from dse.schema import plain
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _bound_text(simulation: Simulation, schedule: Schedule) -> str:
             f"without the cap no schedule takes less than {seconds(bound.seconds)}; this is {share(gap, '.1f')} above"
         )
     gap = schedule.energy_j / bound.energy_j - 1 if bound.energy_j else math.nan
-    return f"no schedule takes less than {number(bound.energy_j, 2)} J; this is {share(gap, '.1f')} above"
+    return f"no schedule takes less than {joules(bound.energy_j, 2)} J; this is {share(gap, '.1f')} above"
 
 
 def _gigabytes(schedule: Schedule) -> float:
@@ -103,7 +103,7 @@ def _comparison(simulation: Simulation) -> Table:
         row("samples per second", lambda s: number(simulation.samples_per_s(s), 1), _change(faster)),
         row("mean power, W", lambda s: number(s.mean_w, 1), _change(energy * faster)),
         row("peak power, W", lambda s: number(s.peak_w, 1), ""),
-        row("energy per iteration, J", lambda s: number(s.energy_j, 2), _change(energy)),
+        row("energy per iteration, J", lambda s: joules(s.energy_j, 2), _change(energy)),
         row("samples per joule", lambda s: number(simulation.graph.samples / s.energy_j, 3), _change(1 / energy)),
     ]
     title = f"{simulation.graph.name}, goal {plan.goal}"
