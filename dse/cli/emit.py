@@ -94,7 +94,7 @@ class Emitted:
 
     folders: dict[str, Path] = field(default_factory=dict)
     rankings: dict[str, Ranking] = field(default_factory=dict)
-    refused: list[InputError] = field(default_factory=list)
+    refused: list[tuple[str, InputError]] = field(default_factory=list)
     interrupted: bool = False
 
 
@@ -119,7 +119,7 @@ def emit_fastest(
         name, inputs = f"{network}-{device}-{batch_size}", (networks[network], boards[device])
         with nullcontext() if quiet else step_bar(f"{name}: comparing points as RTL") as report:
             ranking = rank(task(replace(result, cells=tuple(cells))), *inputs, limit_s=limit_s, on_progress=report)
-        done.refused += ranking.refused
+        done.refused += [(name, error) for error in ranking.refused]
         if ranking.ranked:
             write(ranking.design(*inputs), folder / name, force=True)
             done.folders[name], done.rankings[name] = folder / name, ranking

@@ -64,7 +64,19 @@ def summary(design: Design, written: Written, output: Path) -> str:
     return (
         f"{design.title}\n  RTL        {values}\n{_resources(design)}{_training(design)}"
         f"  files      {len(written)} in {output}, {changed} written, {len(written) - changed} unchanged\n"
-        f"  next       dse verify {output}{' --train 50' if design.schedule else ''}"
+        f"  next       dse verify {output}{_train_options(design)}"
+    )
+
+
+def _train_options(design: Design) -> str:
+    """What trains the design in simulation: on drawn shapes where the network has room and kinds, else on samples."""
+    from dse.golden.shapes import drawable
+
+    if design.schedule is None:
+        return ""
+    network = design.workload.network
+    return " --train 50" + (
+        "" if drawable(network.input_shape, network.layers[-1].in_shape[0]) else " --data SAMPLES.npz"
     )
 
 

@@ -128,10 +128,10 @@ def sweep(
             print_ranking(ranking)
             print()
         print("\n".join(files.values()))
-    for error in emitted.refused:
-        print(f"not emitted: {error}", file=sys.stderr)
+    for name, error in emitted.refused:
+        print(f"not emitted: {name}: {error}", file=sys.stderr)
     if emitted.refused and not emitted.folders:
-        raise emitted.refused[0]
+        raise emitted.refused[0][1]
     return INTERRUPTED if emitted.interrupted else _exit_code(result)
 
 

@@ -11,7 +11,7 @@ from dse.golden.dataset import DataSet, split
 from dse.golden.product import Array
 from dse.network import Shape
 
-__all__ = ["KINDS", "draw_shapes"]
+__all__ = ["KINDS", "draw_shapes", "drawable"]
 
 NOISE = 0.25
 """Standard deviation of the noise on each pixel, where black is -1 and white 1."""
@@ -36,6 +36,15 @@ KINDS: Mapping[str, Kind] = {
 """Class by class; a data set of fewer takes the first."""
 
 
+LEAST_PIXELS = 8
+"""Height and width of the smallest map on which the kinds differ."""
+
+
+def drawable(shape: Shape, classes: int) -> bool:
+    """Whether shapes can be drawn on maps of ``shape`` (C, H, W) in so many classes."""
+    return min(shape[1:]) >= LEAST_PIXELS and 2 <= classes <= len(KINDS)
+
+
 def draw_shapes(shape: Shape, classes: int, samples: int, seed: int) -> DataSet:
     """``samples`` shapes on maps of ``shape`` (C, H, W), in equal parts of ``classes`` kinds; a fifth is for testing.
 
@@ -43,10 +52,17 @@ def draw_shapes(shape: Shape, classes: int, samples: int, seed: int) -> DataSet:
     and fewer samples than five a class.
     """
     c, h, w = shape
-    if min(h, w) < 8:
-        raise InputError("data shapes", "maps are too small to draw on", f"{h} x {w}", "8 x 8 or larger")
+    if min(h, w) < LEAST_PIXELS:
+        raise InputError(
+            "data shapes", "maps are too small to draw on", f"{h} x {w}", f"{LEAST_PIXELS} x {LEAST_PIXELS} or larger"
+        )
     if not 2 <= classes <= len(KINDS):
-        raise InputError("data shapes", "has no such number of classes", classes, f"2 to {len(KINDS)}")
+        raise InputError(
+            "data shapes",
+            "has no such number of classes",
+            classes,
+            f"2 to {len(KINDS)}, or samples of your own: --data F.npz",
+        )
     if samples < 5 * classes:
         raise InputError("data shapes", "needs five samples a class", samples, f"{5 * classes} or more")
     rng = np.random.default_rng(seed)
