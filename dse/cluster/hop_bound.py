@@ -7,6 +7,7 @@ blocks so has one node a block and one more, however many boards there are, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,10 @@ from dse.cluster.bounds import Bound, distinct_nodes, largest_fps
 from dse.cluster.demand import DemandTable
 from dse.cluster.stages import StageGraph
 
-__all__ = ["Block", "block_chains", "hop_bound"]
+__all__ = ["Block", "Share", "block_chains", "chain_fits", "hop_bound"]
+
+Share = NDArray[np.float64]
+"""Of a node's DSP blocks and RAM."""
 
 _TOLERANCE = 1e-9
 
@@ -74,21 +78,29 @@ def hop_bound(table: DemandTable, below: Bound) -> Bound:
 
 
 def _fits(table: DemandTable, chain: tuple[Block, ...], fps: float) -> bool:
-    """Whether every node of the chain holds what falls to it if each takes as much of the next block as it can."""
-    load = _share(table, chain[0].fork, fps)
-    for block in chain:
-        shares = [_share(table, stage, fps) for stage in block.way]
+    """Whether the chain's nodes hold it."""
+    blocks = [([_share(table, s, fps) for s in block.way], _share(table, block.join, fps)) for block in chain]
+    return chain_fits(_share(table, chain[0].fork, fps), blocks)
+
+
+def chain_fits(fork: Share, blocks: Sequence[tuple[Sequence[Share], Share]]) -> bool:
+    """Whether a node for ``fork`` and one for the join of each block hold all, given each stage's shares of a node.
+
+    ``blocks``: the stages on the way, in order, and the join. Each node takes as much of the next block as it can.
+    """
+    load = fork
+    for way, join in blocks:
         taken = 0
-        while taken < len(shares) and (load + shares[taken] <= 1 + _TOLERANCE).all():
-            load = load + shares[taken]
+        while taken < len(way) and (load + way[taken] <= 1 + _TOLERANCE).all():
+            load = load + way[taken]
             taken += 1
-        load = np.sum([*shares[taken:], _share(table, block.join, fps)], axis=0)
+        load = np.sum([*way[taken:], join], axis=0)
         if (load > 1 + _TOLERANCE).any():
             return False
     return True
 
 
-def _share(table: DemandTable, stage: int, fps: float) -> NDArray[np.float64]:
+def _share(table: DemandTable, stage: int, fps: float) -> Share:
     """The least share of a node's DSP blocks and RAM that a stage takes, each on the kind of node that suits best."""
     dsp, nodes = [np.inf], table.cluster.nodes
     for number in distinct_nodes(table):

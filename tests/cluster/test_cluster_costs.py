@@ -17,6 +17,7 @@ from dse.cluster.demand import DemandTable
 from dse.cluster.planner import demand_table
 from dse.cluster.ram import layer_ram_bits, second_operand_words
 from dse.cluster.slicing import slice_groups
+from dse.cluster.solver_costs import SolverCosts
 from dse.cluster.stages import stage_graph
 from dse.cluster.unrolling import Bounds, OperatorBlocks, frontier
 from dse.errors import InputError
@@ -106,6 +107,9 @@ def test_a_way_that_another_one_equals_is_not_tried() -> None:
             assert bool(ways) == bool(every)
             rams = [options[way].ram_bits for way, _ in ways]
             assert rams == sorted(rams)
+            amounts = [(options[w].ram_bits, d, options[w].dram_read_bits, options[w].dram_write_bits) for w, d in ways]
+            for one, other in itertools.permutations(amounts, 2):
+                assert any(a < b for a, b in zip(one, other, strict=True)), "as good as another in everything"
             for way, dsp in every.items():
                 own = options[way]
                 assert any(
@@ -127,6 +131,18 @@ def test_faster_never_takes_less(low: float, more: float) -> None:
             assert fast is None
         elif fast is not None:
             assert fast.dsp >= slow.dsp
+
+
+def test_the_solver_sees_what_every_way_takes() -> None:
+    """Also ways that are not worth trying at a throughput, in which stages may be that do not move."""
+    demands = demand_table("resnet18", "nada", reading="free")[1]
+    costs = SolverCosts(demands, 60.0)
+    for stage, options in enumerate(demands.storages):
+        for way, option in enumerate(options):
+            found = demands.demand(stage, 0, 60.0, way)
+            assert costs.amount(stage, 0, "dsp", way) == (math.ceil(4 * found.dsp) if found is not None else 0)
+            assert costs.amount(stage, 0, "ram_bits", way) == math.ceil(option.ram_bits / 1024)
+        assert set(costs.ways(stage, 0)) <= set(range(len(options)))
 
 
 def test_stages_and_what_crosses_between_them() -> None:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from dse.cluster.bounds import Bound, aggregate_bound
 from dse.cluster.check import hops_into
 from dse.cluster.cluster_file import load_cluster
 from dse.cluster.demand import DemandTable
-from dse.cluster.hop_bound import block_chains, hop_bound
+from dse.cluster.hop_bound import block_chains, chain_fits, hop_bound
 from dse.cluster.placement import Placement
 from dse.cluster.planner import demand_table
 from dse.cluster.usage import reached_fps
@@ -73,6 +74,24 @@ def test_no_placement_is_faster(network: str, seed: int, share: float) -> None:
 def placed(count: int, cuts: Sequence[int]) -> list[int]:
     """Number of the run of every stage."""
     return [sum(stage >= cut for cut in cuts) for stage in range(count)]
+
+
+shares = st.integers(0, 6).map(lambda n: n / 8)
+
+
+@given(fork=shares, blocks=st.lists(st.tuples(st.lists(shares, max_size=4), shares), min_size=1, max_size=4))
+@settings(max_examples=300, deadline=None)
+def test_a_chain_fits_where_some_cut_of_each_block_does(fork: float, blocks: list[tuple[list[float], float]]) -> None:
+    """All ways to cut each block between its two nodes, tried one by one."""
+    found = False
+    for cuts in itertools.product(*(range(len(way) + 1) for way, _ in blocks)):
+        nodes = [fork, *(join for _, join in blocks)]
+        for number, (cut, (way, _)) in enumerate(zip(cuts, blocks, strict=True)):
+            nodes[number] += sum(way[:cut])
+            nodes[number + 1] += sum(way[cut:])
+        found |= max(nodes) <= 1
+    given = [([np.array([s, 0.0]) for s in way], np.array([join, 0.0])) for way, join in blocks]
+    assert chain_fits(np.array([fork, 0.0]), given) == found
 
 
 def test_two_convolutions_of_four_share_one_of_three_nodes() -> None:
